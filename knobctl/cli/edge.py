@@ -1,0 +1,98 @@
+"""The one place where trouble becomes an exit code and words on stderr."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from knobctl.cli.group import commands
+from knobctl.errors import ExitCode, KnobctlError
+from knobctl.text import visible
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived. Like KeyboardInterrupt, so that nothing swallows it."""
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line.
+
+    Args:
+        arguments: What stands after the program's name.
+
+    Returns:
+        The exit code: the command's own, or what its failure means.
+    """
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        code = commands.main(arguments, prog_name="knobctl", standalone_mode=False)
+        sys.stdout.flush()
+        return int(code or ExitCode.OK)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.UsageError as error:
+        error.show()
+        return ExitCode.USAGE
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return ExitCode.INTERRUPTED
+    except Terminated:
+        click.echo("terminated", err=True)
+        return ExitCode.TERMINATED
+    except KnobctlError as error:
+        _say(error, arguments)
+        return error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except Exception as error:  # noqa: BLE001  the last resort: a crash is exit 1 and never looks like a verdict
+        _report_crash(error, arguments)
+        return ExitCode.INTERNAL
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise Terminated
+
+
+def _say(error: KnobctlError, arguments: list[str]) -> None:
+    prefix = "refused: " if error.exit_code is ExitCode.REFUSED else "error: "
+    click.echo(prefix + visible(error.message, keep="\n"), err=True)
+    if error.hint:
+        click.echo(f"  {visible(error.hint, keep=chr(10))}", err=True)
+    if {"-v", "-vv", "--verbose"} & set(arguments):
+        cause = error.__cause__
+        while cause is not None:
+            click.echo(f"  because: {type(cause).__name__}: {visible(str(cause))}", err=True)
+            cause = cause.__cause__ or cause.__context__
+
+
+def _report_crash(error: Exception, arguments: list[str]) -> None:
+    """Write the traceback to a file and say where it is; never onto the terminal."""
+    import hashlib
+    import traceback
+    from pathlib import Path
+
+    import platformdirs
+
+    lines = "".join(traceback.format_exception(error))
+    report_id = hashlib.sha256(lines.encode()).hexdigest()[:8]
+    folder = Path(platformdirs.user_state_dir("knobctl"))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"crash-{report_id}.txt"
+        path.write_text(f"knobctl {' '.join(arguments[:1])}\n{lines}", encoding="utf-8")
+        where = f"the report is {path}"
+    except OSError:
+        where = "no report could be written"
+    click.echo(f"internal error {report_id}: {type(error).__name__}; {where}", err=True)
+    click.echo("  this is a defect of knobctl; nothing it says here is a verdict", err=True)

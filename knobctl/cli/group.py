@@ -1,0 +1,83 @@
+"""The table of commands; a command's module is imported when the command is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+import click
+
+COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    # name: (module under knobctl.cli, short help)
+    "validate": ("validate", "Check documents against the JSON Schema; every finding with line:column"),
+    "check": ("check", "Validate, then say what the values do: the policies"),
+    "fmt": ("fmt", "Canonical names, order and spelling; comments kept"),
+    "explain": ("explain", "What a knob is, and what a value of it does"),
+    "reach": ("reach", "Ceilings and deepest ranks of a floor, for every set of live rankers"),
+    "resolve": ("resolve", "Layers resolved: every effective value with its origin"),
+    "get": ("get", "The sets that the engine holds"),
+    "diff": ("diff", "What would change, field by field, resets first"),
+    "plan": ("plan", "What apply would do, as text or as a file to apply later"),
+    "apply": ("apply", "Push the files' sets to the engine, guarded"),
+    "set": ("set", "Change knobs of one tenant"),
+    "unset": ("unset", "Send knobs of one tenant back to the platform default"),
+    "reset": ("reset", "Send every knob of one tenant back to the platform default"),
+    "edit": ("edit", "Edit the live set of one tenant in $EDITOR"),
+    "pull": ("pull", "Write live sets into YAML files"),
+    "history": ("history", "The engine's audit events; --verify proves the chain"),
+    "rollback": ("rollback", "Bring tenants back to an earlier set"),
+    "impact": ("impact", "Who follows a platform default and would change with it"),
+    "schema": ("schema", "Print the JSON Schemas and what derives from them"),
+    "context": ("context", "Named engines"),
+    "engine": ("engine", "The reference engine: serve, token"),
+    "completion": ("completion", "Shell completion for bash, zsh and fish"),
+}
+
+
+class CommandTable(click.Group):
+    """A group whose help and completion import no command."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  click's signature
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"knobctl.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name not in COMMANDS and not name.startswith("-"):
+            from difflib import get_close_matches
+
+            close = get_close_matches(name, COMMANDS, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            ctx.fail(f"No such command {name!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  click's signature
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(
+    cls=CommandTable,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=lambda ctx, _, on: _version(ctx) if on else None, help="Print the version.")
+def commands() -> None:
+    """Validate, explain, diff and push the knobs of multi-tenant retrieval engines.
+
+    load -> resolve -> check -> diff -> plan -> apply -> audit
+    """
+
+
+def _version(ctx: click.Context) -> None:
+    from knobctl import __version__
+
+    click.echo(f"knobctl {__version__}")
+    ctx.exit()

@@ -1,0 +1,160 @@
+"""The options that every command shares, and the settings that they make."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import update_wrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the common options of one command line say."""
+
+    engine: str | None = None
+    context: str | None = None
+    fleet: str | None = None
+    schema: Path | None = None
+    token_file: Path | None = None
+    insecure: bool = False
+    format: str = "text"
+    outputs: tuple[tuple[str, Path], ...] = ()
+    quiet: bool = False
+    verbose: int = 0
+    color: str = "auto"
+
+    def colored(self, stream: Any) -> bool:  # noqa: ANN401  any text stream
+        """Whether colour goes to this stream."""
+        import os
+
+        if self.color != "auto":
+            return self.color == "always"
+        return not os.environ.get("NO_COLOR") and stream.isatty()
+
+    def say(self, text: str) -> None:
+        """Talk to the person on stderr, unless asked to be quiet."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+    def say_more(self, text: str) -> None:
+        """Talk on stderr where `-v` asks for it."""
+        if self.verbose:
+            click.echo(text, err=True)
+
+    def answer(self, renderings: dict[str, Callable[[], str]]) -> None:
+        """Print the answer in the chosen format, and write the others that `--output` asks for.
+
+        Args:
+            renderings: By format, what renders the answer; called only where it is wanted.
+        """
+        for format_, path in self.outputs:
+            _write_atomically(path, _render(renderings, format_))
+        text = _render(renderings, self.format)
+        if text:
+            sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def _render(renderings: dict[str, Callable[[], str]], format_: str) -> str:
+    if format_ not in renderings:
+        known = ", ".join(renderings)
+        raise click.UsageError(f"--format {format_} is not offered here; choose from {known}")
+    return renderings[format_]()
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    from knobctl.documents.files import write_atomically
+    from knobctl.errors import UsageError
+
+    try:
+        write_atomically(path, (text if text.endswith("\n") else text + "\n").encode())
+    except OSError as error:
+        raise UsageError(f"--output cannot write {path}: {error.strerror}") from error
+
+
+def common_options(*, engine: bool = False, formats: tuple[str, ...] = ("text", "json")) -> Callable[[F], F]:
+    """Give a command the common options; it receives them as its first argument, `settings`.
+
+    Args:
+        engine: Whether the command talks to an engine.
+        formats: The formats in which it answers; empty where it answers with no data.
+    """
+
+    def decorate(function: F) -> F:
+        def wrapper(**values: Any) -> Any:  # noqa: ANN401  a command's own arguments pass through
+            chosen = {name: values.pop(name) for name in names}
+            chosen["format"] = chosen.pop("format_", "text") or "text"
+            chosen["outputs"] = tuple(chosen.pop("output", ()))
+            return function(Settings(**chosen), **values)
+
+        options = _options(engine=engine, formats=formats)
+        wrapped = update_wrapper(wrapper, function)
+        names = [option.name for option in options]
+        for option in reversed(options):
+            wrapped = option.attach(wrapped)
+        return cast("F", wrapped)
+
+    return decorate
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    name: str
+    attach: Callable[[Any], Any]
+
+
+def _option(name: str, *flags: str, **attributes: Any) -> _Option:  # noqa: ANN401  click's own options
+    return _Option(name, click.option(*flags, name, **attributes))
+
+
+def _options(*, engine: bool, formats: tuple[str, ...]) -> list[_Option]:
+    options: list[_Option] = []
+    if engine:
+        options += [
+            _option("engine", "--engine", envvar="KNOBCTL_ENGINE", metavar="URL", help="embedded:[FILE] (default) or http(s)://..."),
+            _option("context", "--context", envvar="KNOBCTL_CONTEXT", metavar="NAME", help="A named engine; see `knobctl context`.", shell_complete=_complete_contexts),
+            _option("token_file", "--token-file", envvar="KNOBCTL_TOKEN_FILE", metavar="FILE", type=click.Path(path_type=Path), help="File that holds the token."),
+            _option("insecure", "--insecure", is_flag=True, envvar="KNOBCTL_INSECURE", help="Allow plain http:// beyond loopback."),
+        ]
+    options += [
+        _option("fleet", "--fleet", envvar="KNOBCTL_FLEET", metavar="NAME", help="The fleet document that applies."),
+        _option("schema", "--schema", envvar="KNOBCTL_SCHEMA", metavar="FILE", type=click.Path(path_type=Path), help="Another engine's knob schema."),
+    ]
+    if formats:
+        options += [
+            _option("format_", "--format", envvar="KNOBCTL_FORMAT", type=click.Choice(formats), default="text", show_default=True, help="How to answer."),
+            _option("output", "--output", multiple=True, metavar="FORMAT=FILE", callback=_split_outputs(formats), help="Write the answer to a file as well; repeatable."),
+        ]
+    return [
+        *options,
+        _option("color", "--color", envvar="KNOBCTL_COLOR", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour; NO_COLOR is honoured."),
+        _option("quiet", "-q", "--quiet", is_flag=True, envvar="KNOBCTL_QUIET", help="No talk on stderr."),
+        _option("verbose", "-v", "--verbose", count=True, envvar="KNOBCTL_VERBOSE", help="More on stderr."),
+    ]
+
+
+def _split_outputs(formats: tuple[str, ...]) -> Callable[..., list[tuple[str, Path]]]:
+    def split(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, Path]]:
+        pairs = []
+        for value in values:
+            format_, sign, path = value.partition("=")
+            if not sign or not path or format_ not in formats:
+                raise click.BadParameter(f"{value!r} must be FORMAT=FILE, FORMAT one of {', '.join(formats)}")
+            pairs.append((format_, Path(path)))
+        return pairs
+
+    return split
+
+
+def _complete_contexts(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    from knobctl.cli.completing import contexts
+
+    return [name for name in contexts() if name.startswith(incomplete)]

@@ -1,0 +1,38 @@
+"""Writes files so that a reader never sees half of one."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> None:
+    """Write a file whole or not at all: temporary file beside it, flush, rename, flush the folder.
+
+    Args:
+        path: The file; its folder must exist.
+        content: All of it.
+        mode: Permission bits; those of the file it replaces, or 0o644, if None.
+
+    Raises:
+        OSError: If the disk or the permissions do not allow it; the old file stays as it was.
+    """
+    if mode is None:
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

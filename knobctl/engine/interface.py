@@ -1,0 +1,114 @@
+"""What knobctl needs of an engine, whichever way it is reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from knobctl.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from knobctl.knobs import KnobValue
+
+NEVER_WRITTEN = ""
+"""The revision of a tenant that was never written: absence is a revision."""
+
+
+class TenantNotFoundError(EngineError):
+    """The engine has no such tenant for this caller."""
+
+
+class NotOfferedError(EngineError):
+    """The engine does not offer a method that is our extension of the given contract."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveSet:
+    """A tenant's set as the engine holds it."""
+
+    tenant: str
+    knobs: Mapping[str, KnobValue]
+    """The canonical set: knobs at 0 or UNSPECIFIED are not in it."""
+    revision: str | None
+    """Opaque; `NEVER_WRITTEN` for a tenant without a set, None where the engine has no revisions."""
+    updated_at: str | None = None
+    updated_by: str | None = None
+    unknown: Mapping[str, Any] = field(default_factory=dict)
+    """Stored fields that the schema does not know: a full replace would lose them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """The engine's answer to a write."""
+
+    knobs: Mapping[str, KnobValue]
+    revision: str | None
+    changed_field_paths: tuple[str, ...] | None
+    """None where the engine does not say."""
+
+
+class Engine(Protocol):
+    """An engine's knobs, for one caller. Safe to call from several threads.
+
+    Every method raises `EngineError` where the engine cannot be reached, does not let the caller in
+    or answers nonsense, and nothing was written.
+    """
+
+    @property
+    def name(self) -> str:
+        """How people name it: `embedded:engine.db`, `https://engine.example`."""
+
+    def read(self, tenant: str) -> LiveSet:
+        """Read one tenant's set.
+
+        Raises:
+            TenantNotFoundError: If the caller does not hold the tenant.
+        """
+
+    def list(self) -> Iterator[LiveSet]:
+        """Read the sets of every tenant that the caller holds, by tenant.
+
+        Raises:
+            NotOfferedError: If the engine has no such method.
+        """
+
+    def replace(
+        self,
+        tenant: str,
+        knobs: Mapping[str, KnobValue],
+        *,
+        expected_revision: str | None,
+        reason: str,
+        idempotency_key: str,
+    ) -> Receipt:
+        """Replace a tenant's whole set.
+
+        Args:
+            tenant: Whose set.
+            knobs: The canonical set; what is left out goes back to the platform default.
+            expected_revision: The revision that this set was made against; None to write unguarded
+                (only where the engine has no revisions).
+            reason: Goes into the audit event.
+            idempotency_key: The same key never writes twice.
+
+        Raises:
+            ConflictError: If the tenant is at another revision; nothing was written.
+            EngineError: If the engine refused; provably nothing was written.
+            UnknownOutcomeError: If the write was sent and its result could not be established.
+        """
+
+    def audit_events(self, tenant: str | None = None, *, since: str | None = None) -> Iterator[dict[str, Any]]:
+        """Audit events, oldest first, in the snake_case shape of the contract.
+
+        Args:
+            tenant: Whose; every tenant's that the caller holds if None.
+            since: RFC 3339 time; only events at or after it.
+
+        Raises:
+            NotOfferedError: If the engine has no such method.
+        """
+
+    def close(self) -> None:
+        """Give back connections and files."""

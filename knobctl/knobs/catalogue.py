@@ -1,0 +1,185 @@
+"""The catalogue: the knobs of one engine, read from its JSON Schema."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from knobctl.errors import InputError
+from knobctl.knobs.knob import Knob, KnobType, KnobValue
+from knobctl.shipped import shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+SHIPPED_SCHEMA = "context-engine-knobs.v1.schema.json"
+RANKERS = ("vector", "bm25", "recency")
+"""The order in which fusion sums; rankers of other engines follow in the order of their schema."""
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The knobs of one engine, in the order of its schema. Iterates over them."""
+
+    knobs: tuple[Knob, ...]
+    schema: Mapping[str, Any]
+    """The JSON Schema itself."""
+
+    def __iter__(self) -> Iterator[Knob]:
+        return iter(self.knobs)
+
+    def __len__(self) -> int:
+        return len(self.knobs)
+
+    def __getitem__(self, name: str) -> Knob:
+        return self.by_name[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.by_name
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Knob]:
+        """Knobs by canonical name."""
+        return {knob.name: knob for knob in self.knobs}
+
+    @cached_property
+    def by_any_name(self) -> Mapping[str, Knob]:
+        """Knobs by canonical name and by wire name."""
+        return {knob.json_name: knob for knob in self.knobs} | dict(self.by_name)
+
+    @cached_property
+    def by_role(self) -> Mapping[str, Knob]:
+        """Knobs by role, where they have one."""
+        return {knob.role: knob for knob in self.knobs if knob.role}
+
+    @cached_property
+    def defaults(self) -> Mapping[str, KnobValue]:
+        """The platform default of every knob."""
+        return {knob.name: knob.default for knob in self.knobs}
+
+    @cached_property
+    def rankers(self) -> tuple[str, ...]:
+        """The rankers that the schema gives a weight or a depth, in summation order."""
+        found = dict.fromkeys(
+            role.rsplit(".", 1)[1]
+            for role in self.by_role
+            if role.startswith(("fusion.weight.", "depth."))
+        )
+        return tuple(sorted(found, key=lambda name: (name not in RANKERS, RANKERS.index(name) if name in RANKERS else 0)))
+
+    def nearest(self, name: str) -> str | None:
+        """The known name most like a mistyped one, in either spelling; None where nothing is near."""
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, self.by_any_name, n=1, cutoff=0.7)
+        return close[0] if close else None
+
+    def canonical(self, values: Mapping[str, KnobValue]) -> dict[str, KnobValue]:
+        """The set as the wire holds it: canonical names and types, unset knobs left out, in schema order.
+
+        Args:
+            values: Accepted values by either spelling of the name.
+        """
+        named = {self.by_any_name[name].name: value for name, value in values.items()}
+        return {
+            knob.name: knob.canonical(named[knob.name])
+            for knob in self.knobs
+            if knob.name in named and named[knob.name] != knob.unset
+        }
+
+    def effective(self, values: Mapping[str, KnobValue]) -> dict[str, KnobValue]:
+        """What is in force under a canonical set: every knob, unset ones at the platform default."""
+        return {**self.defaults, **values}
+
+
+def load_catalogue(schema: Path | str | None = None) -> Catalogue:
+    """Read the knobs of the shipped schema, or of another engine's.
+
+    Args:
+        schema: A JSON Schema whose properties carry `x-knob`; None for the shipped one.
+
+    Raises:
+        InputError: If the file is unreadable, is no JSON Schema of knobs, or gives one role twice.
+    """
+    return _load(str(schema) if schema else None)
+
+
+@lru_cache(maxsize=8)
+def _load(schema: str | None) -> Catalogue:
+    from pathlib import Path
+
+    path = Path(schema) if schema else shipped("schemas") / SHIPPED_SCHEMA
+    try:
+        document = json.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"the schema {path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"the schema {path} is no JSON: {error}") from error
+    if schema:
+        from knobctl.knobs.foreign import verify_schema
+
+        verify_schema(document, str(path))
+    return Catalogue(
+        knobs=tuple(
+            _knob(name, prop, number)
+            for number, (name, prop) in enumerate(document["properties"].items(), start=1)
+        ),
+        schema=document,
+    )
+
+
+def _knob(name: str, prop: Mapping[str, Any], number: int) -> Knob:
+    extra = prop.get("x-knob", {})
+    proto = extra.get("proto", {})
+    kind = _type(prop, proto)
+    minimum, maximum = _bounds(prop, kind)
+    return Knob(
+        name=name,
+        json_name=proto.get("json_name") or _camel(name),
+        type=kind,
+        minimum=minimum,
+        maximum=maximum,
+        choices=tuple(prop.get("enum", ())),
+        default=extra.get("default", prop.get("default", prop.get("enum", [0])[0])),
+        title=prop.get("title", name),
+        description=prop.get("description", ""),
+        zero=extra.get("zero", "0 = platform default"),
+        off=extra.get("off", ""),
+        known=extra.get("known", ""),
+        unit=extra.get("unit", ""),
+        scale=extra.get("scale"),
+        group=extra.get("group", ""),
+        role=extra.get("role"),
+        read_clearance=int(extra.get("clearance", {}).get("read", "L3")[1:]),
+        edit_clearance=int(extra.get("clearance", {}).get("edit", "L4")[1:]),
+        field_number=proto.get("number", number),
+        needs_evidence=extra.get("evidence", False),
+        interacts_with=tuple(extra.get("interacts_with", ())),
+        origin=extra.get("origin", ""),
+    )
+
+
+def _type(prop: Mapping[str, Any], proto: Mapping[str, Any]) -> KnobType:
+    if "type" in proto:
+        return KnobType(proto["type"])
+    if "enum" in prop:
+        return KnobType.MODE
+    return KnobType.INT32 if prop.get("type") == "integer" else KnobType.DOUBLE
+
+
+def _bounds(prop: Mapping[str, Any], kind: KnobType) -> tuple[int | float | None, int | float | None]:
+    if kind is KnobType.MODE:
+        return None, None
+    for part in (prop, *prop.get("anyOf", ())):
+        if "minimum" in part and "maximum" in part:
+            return part["minimum"], part["maximum"]
+    limit = 2**31 - 1 if kind is KnobType.INT32 else 1.7976931348623157e308
+    return prop.get("minimum", -limit), prop.get("maximum", limit)
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)

@@ -1,0 +1,12 @@
+"""Where the schemas and policies that ship with knobctl lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def shipped(folder: str) -> Path:
+    """Give the folder `schemas` or `policies`: inside the wheel, or at the top of a checkout."""
+    package = Path(__file__).parent
+    inside = package / "shipped_data" / folder
+    return inside if inside.is_dir() else package.parent / folder

@@ -1,0 +1,68 @@
+"""Makes text from outside safe for a terminal, a CI log and markup."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+INVISIBLE: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]"
+)
+"""Control, bidirectional and zero-width characters; tab and line feed are not among them."""
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    r"""Replace what could drive a terminal by visible escapes.
+
+    Args:
+        text: Text from outside: a value, a name, an engine's message.
+        keep: Characters that stay as they are although they are controls, such as a line feed.
+
+    Returns:
+        The same text with every control, bidirectional or zero-width character as `\xNN` or `\uNNNN`.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(char) if char not in keep else char for char in text)
+
+
+def _escaped(char: str) -> str:
+    if char in "\t\n" or INVISIBLE.match(char):
+        return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(char) or (
+            f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}"
+        )
+    return char
+
+
+def count(number: int, noun: str) -> str:
+    """Write a number with its noun: `1 tenant`, `2 tenants`, `12,345 tenants`, `3 policies`."""
+    if number == 1:
+        return f"1 {noun}"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
+    return f"{number:,} {plural}"
+
+
+def spelled(value: object) -> str:
+    """Write a knob's value as YAML and JSON readers of both dialects read it: no `1e-05`, no `True`."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return decimal_text(value)
+        case None:
+            return "null"
+        case str():
+            return value
+        case _:
+            return str(value)
+
+
+def decimal_text(value: float) -> str:
+    """Write a double with the fewest digits that read back to it, in plain decimals where they fit."""
+    text = repr(value)
+    if "e" not in text or value != value or abs(value) >= 1e16:  # noqa: PLR0124  NaN is the one value unequal to itself
+        return text.removesuffix(".0")
+    from decimal import Decimal
+
+    plain = format(Decimal(text), "f")
+    return plain if len(plain) <= 32 else text
