@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from knobctl.errors import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from knobctl.knobs import KnobValue
 
@@ -24,6 +24,31 @@ class NotOfferedError(EngineError):
     """The engine does not offer a method that is our extension of the given contract."""
 
 
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One field that the engine refused, and why."""
+
+    field_path: str
+    description: str
+
+
+class EngineRefusedError(EngineError):
+    """The engine was reached, understood the call and refused it; nothing was written."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        violations: tuple[Violation, ...] = (),
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+        """The Connect code, such as `invalid_argument`."""
+        self.violations = violations
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSet:
     """A tenant's set as the engine holds it."""
@@ -36,7 +61,12 @@ class LiveSet:
     updated_at: str | None = None
     updated_by: str | None = None
     unknown: Mapping[str, Any] = field(default_factory=dict)
-    """Stored fields that the schema does not know: a full replace would lose them."""
+    """What is stored and the schema does not know, raw: a full replace would lose it.
+
+    Fields by their name on the wire. A knob that the schema has stands here under its canonical name
+    where it holds a value that the schema does not take, such as a mode of a newer engine; it is then
+    not in `knobs`.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +112,7 @@ class Engine(Protocol):
         expected_revision: str | None,
         reason: str,
         idempotency_key: str,
+        expected_knobs: Mapping[str, KnobValue] | None = None,
     ) -> Receipt:
         """Replace a tenant's whole set.
 
@@ -92,6 +123,9 @@ class Engine(Protocol):
                 (only where the engine has no revisions).
             reason: Goes into the audit event.
             idempotency_key: The same key never writes twice.
+            expected_knobs: The set that this one was made against. An engine without revisions is
+                read immediately before the write and must still hold it; and where the answer to a
+                write is lost, this is what "nothing was written" is measured by.
 
         Raises:
             ConflictError: If the tenant is at another revision; nothing was written.
@@ -108,6 +142,14 @@ class Engine(Protocol):
 
         Raises:
             NotOfferedError: If the engine has no such method.
+        """
+
+    def assert_addresses(self, tenants: Collection[str]) -> None:
+        """Make sure, before any write, that a write to each tenant can reach that tenant.
+
+        Raises:
+            RefusedError: If the engine takes the tenant from the token alone and one token would
+                stand for several of these tenants: every set would land in one.
         """
 
     def close(self) -> None:
