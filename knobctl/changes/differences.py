@@ -1,0 +1,142 @@
+"""What differs between two plain values: every place, exactly, whatever its type."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from knobctl.changes.paths import Step
+
+Plain: TypeAlias = "bool | int | float | str | Sequence[Plain] | Mapping[str, Plain] | None"
+_Typed: TypeAlias = "str | list[_Typed] | dict[str, _Typed]"
+
+
+class Kind(StrEnum):
+    """In which way a place differs."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+    REORDERED = "reordered"
+
+
+class _Missing:
+    """The value of a place that is not there; `null` is a value."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One place where two values differ."""
+
+    steps: tuple[Step, ...]
+    kind: Kind
+    before: Plain | _Missing
+    after: Plain | _Missing
+
+
+def differences(before: Plain, after: Plain) -> tuple[Difference, ...]:
+    """Compare two plain values, ordered by place.
+
+    Equal numbers are equal whatever their type (8 and 8.0); a truth value is no number, nothing is
+    rounded, and no key is overlooked. A list in another order is one difference.
+
+    deepdiff finds the places, in two texts made of typed leaves: on the values themselves it takes
+    `True` for 1 inside lists and skips keys that begin with two underscores (measured on 9.1.0).
+    """
+    old, new = _typed(before), _typed(after)
+    if old == new:
+        return ()
+    from deepdiff import DeepDiff
+
+    tree = DeepDiff(
+        old,
+        new,
+        view="tree",
+        threshold_to_diff_deeper=0,
+        ignore_private_variables=False,
+        zip_ordered_iterables=True,
+    )
+    places = {
+        tuple(level.path(output_format="list")) for levels in tree.values() for level in levels
+    }
+    return tuple(
+        Difference(steps, _kind(left, right), left, right)
+        for steps in sorted(set(_outermost(places, old, new)), key=_place_order)
+        for left, right in [(_at(before, steps), _at(after, steps))]
+    )
+
+
+def _typed(value: Plain) -> _Typed:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return f"bool:{value}"
+        case int() | float():
+            whole = isinstance(value, float) and value.is_integer()
+            return f"number:{int(value) if whole else value!r}"
+        case str():
+            return f"text:{value}"
+        case _:
+            return _typed_collection(value)
+
+
+def _typed_collection(value: Sequence[Plain] | Mapping[str, Plain]) -> _Typed:
+    from collections.abc import Mapping
+
+    if isinstance(value, Mapping):
+        return {key: _typed(inner) for key, inner in value.items()}
+    return [_typed(inner) for inner in value]
+
+
+def _outermost(
+    places: set[tuple[Step, ...]], old: _Typed, new: _Typed
+) -> Iterator[tuple[Step, ...]]:
+    """Raise places inside a list that is only reordered to the list itself."""
+    for steps in places:
+        for depth, step in enumerate(steps):
+            if isinstance(step, int) and _reordered(
+                _at(old, steps[:depth]), _at(new, steps[:depth])
+            ):
+                yield steps[:depth]
+                break
+        else:
+            yield steps
+
+
+def _reordered(left: object, right: object) -> bool:
+    if not isinstance(left, (list, tuple)) or not isinstance(right, (list, tuple)):
+        return False
+    return list(left) != list(right) and Counter(map(repr, left)) == Counter(map(repr, right))
+
+
+def _at(value: Any, steps: Sequence[Step]) -> Any:  # noqa: ANN401  any plain value
+    for step in steps:
+        try:
+            value = value[step]
+        except (KeyError, IndexError):
+            return MISSING
+    return value
+
+
+def _kind(left: Any, right: Any) -> Kind:  # noqa: ANN401  any plain value, or MISSING
+    if left is MISSING:
+        return Kind.ADDED
+    if right is MISSING:
+        return Kind.REMOVED
+    return Kind.REORDERED if _reordered(_typed(left), _typed(right)) else Kind.CHANGED
+
+
+def _place_order(steps: tuple[Step, ...]) -> tuple[tuple[int, int, str], ...]:
+    return tuple((0, step, "") if isinstance(step, int) else (1, 0, step) for step in steps)
