@@ -36,12 +36,24 @@ class Knobctl:
 
     folder: Path
 
-    def __call__(self, *arguments: str | Path, stdin: str | None = None, **environment: str) -> Result:
+    def __call__(
+        self, *arguments: str | Path, stdin: str | None = None, **environment: str
+    ) -> Result:
         """Run one command line; stdin is empty unless given, and never a terminal."""
-        home = {f"XDG_{name}_HOME": str(self.folder.with_name(f"{self.folder.name}-home") / name.lower()) for name in ("DATA", "CONFIG", "STATE", "CACHE")}
+        home = {
+            f"XDG_{name}_HOME": str(
+                self.folder.with_name(f"{self.folder.name}-home") / name.lower()
+            )
+            for name in ("DATA", "CONFIG", "STATE", "CACHE")
+        }
         kept = {key: value for key, value in os.environ.items() if not key.startswith("KNOBCTL_")}
         done = subprocess.run(
-            [sys.executable, "-c", "from knobctl.cli.main import main; main()", *map(str, arguments)],
+            [
+                sys.executable,
+                "-c",
+                "from knobctl.cli.main import main; main()",
+                *map(str, arguments),
+            ],
             cwd=self.folder,
             env={**kept, **home, "PYTHONPATH": str(Path(__file__).parent.parent), **environment},
             input=(stdin or "").encode(),

@@ -20,7 +20,9 @@ def loaded_after(*arguments: str) -> set[str]:
         "except SystemExit: pass\n"
         "print(*sorted({name.split('.')[0] for name in sys.modules}), sep='\\n', file=sys.stderr)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout
     return set(done.stderr.split())
 

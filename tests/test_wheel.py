@@ -16,7 +16,17 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("wheel")
     for arguments in (
         ["wheel", "-q", "--no-deps", "-w", str(place / "dist"), str(ROOT)],
-        ["install", "-q", "--no-deps", "--target", str(place / "site"), "--find-links", str(place / "dist"), "--no-index", "knobctl"],
+        [
+            "install",
+            "-q",
+            "--no-deps",
+            "--target",
+            str(place / "site"),
+            "--find-links",
+            str(place / "dist"),
+            "--no-index",
+            "knobctl",
+        ],
     ):
         subprocess.run([sys.executable, "-m", "pip", *arguments], check=True, capture_output=True)
     return place / "site"
@@ -24,7 +34,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(installed: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the installed knobctl in a folder, with a home of its own."""
-    home = {f"XDG_{name}_HOME": str(cwd / f".{name}") for name in ("DATA", "CONFIG", "STATE", "CACHE")}
+    home = {
+        f"XDG_{name}_HOME": str(cwd / f".{name}") for name in ("DATA", "CONFIG", "STATE", "CACHE")
+    }
     return subprocess.run(
         [sys.executable, "-c", "from knobctl.cli.main import main; main()", *arguments],
         cwd=cwd, env={**os.environ, **home, "PYTHONPATH": str(installed)}, capture_output=True, text=True, check=False,
@@ -49,7 +61,9 @@ def test_the_main_job_works_outside_the_checkout(installed: Path, tmp_path: Path
     assert checked.returncode == 0, checked.stderr
     assert "floor-above-vector-ceiling" in checked.stdout
     engine = ["--engine", f"embedded:{tmp_path}/engine.db"]
-    applied = run(installed, "apply", "acme.yaml", "--yes", "--reason", "test", *engine, cwd=tmp_path)
+    applied = run(
+        installed, "apply", "acme.yaml", "--yes", "--reason", "test", *engine, cwd=tmp_path
+    )
     assert applied.returncode == 0, applied.stderr
     history = run(installed, "history", "acme", "--verify", *engine, cwd=tmp_path)
     assert history.returncode == 0, history.stderr

@@ -24,7 +24,13 @@ def medians(
             with tempfile.TemporaryDirectory() as home:
                 environment = {"PATH": "/usr/bin:/bin", "HOME": home} if fresh_home else None
                 start = time.perf_counter()
-                subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+                subprocess.run(
+                    command,
+                    check=True,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    env=environment,
+                )
                 if turn:
                     times[name].append(time.perf_counter() - start)
     return {name: statistics.median(values) for name, values in times.items()}
@@ -43,7 +49,9 @@ def peak_mebibytes(command: Sequence[str]) -> float:
 
 def line(name: str, ratio: float, limit: float) -> str:
     """One result: what was compared, the ratio, the limit, and whether it holds."""
-    return f"{'holds' if ratio <= limit else 'FALLS SHORT':<12}{name}: {ratio:.3f} (at most {limit})"
+    return (
+        f"{'holds' if ratio <= limit else 'FALLS SHORT':<12}{name}: {ratio:.3f} (at most {limit})"
+    )
 
 
 def tenant_files(folder: Path, count: int) -> list[Path]:

@@ -23,12 +23,30 @@ def peers(folder: Path, files: Path) -> dict[str, list[str]]:
     venv.create(folder / "venv", with_pip=True)
     subprocess.run([str(folder / "venv/bin/pip"), "install", "-q", "check-jsonschema"], check=True)
     paths = [str(path) for path in sorted(files.glob("*.yaml"))]
-    commands = {"check-jsonschema": [str(folder / "venv/bin/check-jsonschema"), "--schemafile", str(SCHEMA), *paths]}
+    commands = {
+        "check-jsonschema": [
+            str(folder / "venv/bin/check-jsonschema"),
+            "--schemafile",
+            str(SCHEMA),
+            *paths,
+        ]
+    }
     if npm := shutil.which("npm"):
-        subprocess.run([npm, "install", "--silent", "--prefix", str(folder), "@sourcemeta/jsonschema"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [npm, "install", "--silent", "--prefix", str(folder), "@sourcemeta/jsonschema"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         flat = folder / "tenant.json"
         flat.write_text(bundled())
-        commands["sourcemeta"] = [str(folder / "node_modules/.bin/jsonschema"), "validate", str(flat), str(files), "--extension", ".yaml"]
+        commands["sourcemeta"] = [
+            str(folder / "node_modules/.bin/jsonschema"),
+            "validate",
+            str(flat),
+            str(files),
+            "--extension",
+            ".yaml",
+        ]
     else:
         print("npm is missing: Sourcemeta's jsonschema is left out")
     return commands
@@ -39,7 +57,9 @@ def bundled() -> str:
     import json
 
     schema = json.loads((SCHEMA.parent / "tenant.v1.schema.json").read_text())
-    schema["properties"]["knobs"] = json.loads((SCHEMA.parent / "context-engine-knobs.v1.schema.json").read_text())
+    schema["properties"]["knobs"] = json.loads(
+        (SCHEMA.parent / "context-engine-knobs.v1.schema.json").read_text()
+    )
     return json.dumps(schema)
 
 
@@ -53,13 +73,24 @@ def main() -> None:
         files.mkdir()
         tenant_files(files, count)
         commands = peers(folder, files)
-        ours = {"validate": [knobctl, "validate", str(files)], "check": [knobctl, "check", str(files)]}
-        slow = medians({"check-jsonschema": commands.pop("check-jsonschema")}, repeats=1, fresh_home=False)
+        ours = {
+            "validate": [knobctl, "validate", str(files)],
+            "check": [knobctl, "check", str(files)],
+        }
+        slow = medians(
+            {"check-jsonschema": commands.pop("check-jsonschema")}, repeats=1, fresh_home=False
+        )
         fast = medians({**ours, **commands}, repeats=5, fresh_home=False)
         print(f"{count:,} files; validate {fast['validate']:.2f} s")
-        print(line("validate to check-jsonschema", fast["validate"] / slow["check-jsonschema"], 0.06))
+        print(
+            line("validate to check-jsonschema", fast["validate"] / slow["check-jsonschema"], 0.06)
+        )
         if "sourcemeta" in fast:
-            print(line("validate to Sourcemeta's jsonschema", fast["validate"] / fast["sourcemeta"], 4))
+            print(
+                line(
+                    "validate to Sourcemeta's jsonschema", fast["validate"] / fast["sourcemeta"], 4
+                )
+            )
         print(line("check to validate", fast["check"] / fast["validate"], 2))
         print(line("memory of validate in MiB", peak_mebibytes(ours["validate"]), 300))
 
