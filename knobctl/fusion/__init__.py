@@ -1,1 +1,24 @@
-""""""
+"""Normalised reciprocal rank fusion: the scores themselves, and what a floor on them reaches.
+
+    score(d) = sum over the rankers that hold d of w/(k + rank)  /  sum over active rankers of w/(k + 1)
+
+Ranks count from 1. A ranker is active when it returned at least one row. A score equal to the floor
+passes. The reference engine, `reach`, `explain` and the policies all stand on this room.
+"""
+
+from knobctl.fusion.numbers import Number
+from knobctl.fusion.reach import Reach, Row, Setup, Verdict, reach
+from knobctl.fusion.scores import ceiling, deepest_rank, exact_score, fused_score
+
+__all__ = [
+    "Number",
+    "Reach",
+    "Row",
+    "Setup",
+    "Verdict",
+    "ceiling",
+    "deepest_rank",
+    "exact_score",
+    "fused_score",
+    "reach",
+]

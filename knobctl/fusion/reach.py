@@ -1,0 +1,270 @@
+"""What a floor reaches: for every set of live rankers, and every set of them that found a hit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import combinations, permutations
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from knobctl.fusion.numbers import exact
+from knobctl.fusion.scores import SUMMED_FIRST, exact_shares, last_rank
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+EDGE: Final = Fraction(1, 10**9)
+"""A floor this near to a ceiling passes or fails by the order in which doubles are summed."""
+MOST_RANKERS: Final = 6
+"""Up to here every set of rankers is looked at (665 rows); beyond, all, all but one, and one alone."""
+
+Names: TypeAlias = tuple[str, ...]
+
+
+class Verdict(StrEnum):
+    """What a floor does to hits found by one set of rankers."""
+
+    SELECTIVE = "selective"
+    """Some ranks pass, some do not."""
+    UNREACHABLE = "unreachable"
+    """No rank passes."""
+    VACUOUS = "vacuous"
+    """Every row that the lists hold passes."""
+    ON_EDGE = "on_edge"
+    """The floor is the ceiling, within 1e-9: rank 1 passes or fails by summation order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What fusion does for one tenant. Compares and hashes by value.
+
+    Raises:
+        ValueError: If the floor is not above 0, k is under 0, or the weights give no score.
+    """
+
+    floor: Fraction
+    k: int
+    weights: Mapping[str, Fraction]
+    """Enabled rankers only, each >= 0, in summation order."""
+    depths: Mapping[str, int]
+    """How many rows each ranker contributes; a ranker without a known depth is left out."""
+
+    def __post_init__(self) -> None:
+        if not self.floor > 0:
+            raise ValueError(f"the floor is {self.floor}; it must be above 0")
+        if self.k < 0:
+            raise ValueError(f"k is {self.k}; the rank constant must be 1 or more")
+        exact_shares(self.weights, self.weights)
+
+    def __hash__(self) -> int:
+        return hash((self.floor, self.k, *self.weights.items(), *self.depths.items()))
+
+    def __eq__(self, other: object) -> bool:
+        # Order counts: doubles are summed in the order of the weights.
+        return isinstance(other, Setup) and self._key() == other._key()
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.floor, self.k, tuple(self.weights.items()), tuple(sorted(self.depths.items())))
+
+    def shares(self, live: Names) -> dict[str, Fraction]:
+        """The weights of the live rankers divided by their sum; empty where they are all 0."""
+        total = sum((self.weights[name] for name in live), Fraction(0))
+        return {name: self.weights[name] / total for name in live} if total else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What a floor does to hits found by exactly `found_by` while `live` are the rankers that answered."""
+
+    live: Names
+    found_by: Names
+    ceiling: Fraction
+    """Best reachable score: first in each of the rankers that found it."""
+    lowest: Fraction
+    """Score of a hit that is last in each of the lists; 0 where a depth is unknown."""
+    deepest_rank: int
+    """Last rank that passes, the same rank in each list when there are several; 0 if none does."""
+    depth: int | None
+    """The last rank that all of the lists hold; None where it is unknown."""
+    within_depth: bool
+    """Whether every rank that all of the lists hold passes ("all")."""
+    unreachable: bool
+    vacuous: bool
+    """Whether every row passes, wherever it stands in the lists."""
+    on_edge: bool
+
+    @property
+    def verdict(self) -> Verdict:
+        """The one word for the row: the edge comes before yes and no."""
+        if self.on_edge:
+            return Verdict.ON_EDGE
+        if self.unreachable:
+            return Verdict.UNREACHABLE
+        return Verdict.VACUOUS if self.vacuous else Verdict.SELECTIVE
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Everything that follows from one setup, in exact fractions. Made by `reach`."""
+
+    setup: Setup
+
+    @cached_property
+    def enabled(self) -> Names:
+        """The rankers that take part, in summation order."""
+        return tuple(self.setup.weights)
+
+    @cached_property
+    def live_sets(self) -> tuple[Names, ...]:
+        """The sets of live rankers under which there is a score, largest first."""
+        return tuple(live for live in _subsets(self.enabled) if self.shares(live))
+
+    def shares(self, live: Names) -> Mapping[str, Fraction]:
+        """The weights of the live rankers divided by their sum; empty where they are all 0."""
+        if live not in self._shares:
+            self._shares[live] = self.setup.shares(live)
+        return self._shares[live]
+
+    @cached_property
+    def _shares(self) -> dict[Names, Mapping[str, Fraction]]:
+        # Fractions are slow, and every question about a live set starts from its shares.
+        return {}
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """Every set of live rankers, largest first, with every set of them that can have found a hit, smallest first."""
+        return tuple(
+            self.row(live, found_by)
+            for live in self.live_sets
+            for found_by in sorted(_subsets(live), key=len)
+        )
+
+    def row(self, live: Names, found_by: Names) -> Row:
+        """What the floor does to hits found by some of the live rankers."""
+        setup = self.setup
+        shares = self.shares(live)
+        ceiling = sum((shares[name] for name in found_by), Fraction(0))
+        depths = [setup.depths.get(name) for name in found_by]
+        depth = None if None in depths else min(filter(None, depths), default=None)
+        deepest = last_rank(ceiling, floor=setup.floor, k=setup.k)
+        lowest = sum(
+            (self.score_at(live, name, setup.depths.get(name)) for name in found_by), Fraction(0)
+        )
+        return Row(
+            live=live,
+            found_by=found_by,
+            ceiling=ceiling,
+            lowest=lowest if depth else Fraction(0),
+            deepest_rank=deepest,
+            depth=depth,
+            within_depth=depth is not None and deepest >= depth,
+            unreachable=setup.floor > ceiling,
+            vacuous=depth is not None and setup.floor <= lowest,
+            on_edge=abs(setup.floor - ceiling) < EDGE,
+        )
+
+    def score_at(self, live: Names, ranker: str, rank: int | None) -> Fraction:
+        """Score of a hit at one rank of one live ranker alone: the highest floor that keeps it.
+
+        With the ranker's depth as rank, it is the highest floor that keeps all of its rows.
+        """
+        if rank is None:
+            return Fraction(0)
+        return self.shares(live)[ranker] * (self.setup.k + 1) / (self.setup.k + rank)
+
+    def largest_share(self, live: Names) -> Fraction:
+        """The least that the best row can score: some ranker's first row scores its share."""
+        return max(self.shares(live).values(), default=Fraction(0))
+
+    def can_be_empty(self, live: Names) -> bool:
+        """Whether the floor can remove every row although the live rankers returned some."""
+        return self.setup.floor > self.largest_share(live)
+
+    @cached_property
+    def never_empty(self) -> bool:
+        """Whether the floor can never empty a result, whichever rankers are live."""
+        return not any(self.can_be_empty(live) for live in self.live_sets)
+
+    @property
+    def least_best_score(self) -> Fraction:
+        """The least that the best row scores, whichever rankers are live."""
+        return min(self.largest_share(live) for live in self.live_sets)
+
+    def removes_nothing(self, live: Names) -> bool:
+        """Whether the floor is at or under the lowest score that any list can hold."""
+        depths = self.setup.depths
+        return bool(live) and all(
+            name in depths and self.setup.floor <= self.score_at(live, name, depths[name])
+            for name in live
+        )
+
+    @property
+    def vector_ceiling(self) -> Fraction:
+        """The vector ranker's share of the enabled weights; 0 where it does not take part."""
+        return self.shares(self.enabled).get("vector", Fraction(0))
+
+    @property
+    def two_ranker_ceiling(self) -> Fraction:
+        """The best two shares of the enabled weights."""
+        return sum(sorted(self.shares(self.enabled).values())[-2:], Fraction(0))
+
+    def policy_facts(self) -> Mapping[str, object]:
+        """Everything as plain values for policies: see `knobctl.fusion.facts`. Do not change the result."""
+        from knobctl.fusion.facts import policy_facts
+
+        return policy_facts(self)
+
+
+@lru_cache(maxsize=4096)
+def reach(setup: Setup) -> Reach:
+    """Give what follows from a setup; the same object for equal setups."""
+    return Reach(setup)
+
+
+def float_outcomes(row: Row, setup: Setup) -> tuple[float, dict[Names, bool]]:
+    """Fuse a row's best hit in doubles, in the engine's own order and in every other.
+
+    Returns:
+        The engine's score of a hit that is first in each list of the row, and by order of summation
+        whether it passes the floor (as a double).
+    """
+    floor = float(setup.floor)
+    weights = {name: float(setup.weights[name]) for name in row.live}
+
+    def score(order: Names) -> float:
+        above = below = 0.0
+        for name in order:
+            below += weights[name] / (setup.k + 1)
+            above += weights[name] / (setup.k + 1) if name in row.found_by else 0.0
+        return above / below
+
+    return score(row.live), {order: score(order) >= floor for order in permutations(row.live)}
+
+
+def setup_of(*, floor: str, k: int, weights: Mapping[str, str], depths: Mapping[str, int]) -> Setup:
+    """Make a setup from texts, rankers in summation order.
+
+    Raises:
+        ValueError: If a text is no number, or there is no score.
+    """
+    order = sorted(
+        weights,
+        key=lambda name: SUMMED_FIRST.index(name) if name in SUMMED_FIRST else len(SUMMED_FIRST),
+    )
+    return Setup(
+        floor=exact(floor, "the floor"),
+        k=k,
+        weights={name: exact(weights[name], f"the weight of {name}") for name in order},
+        depths=depths,
+    )
+
+
+def _subsets(names: Names) -> Iterator[Names]:
+    """Every non-empty subset, largest first, each in the order of the names."""
+    sizes = range(len(names), 0, -1)
+    if len(names) > MOST_RANKERS:
+        sizes_few = (len(names), len(names) - 1, 1)
+        return (part for size in sizes_few for part in combinations(names, size))
+    return (part for size in sizes for part in combinations(names, size))
