@@ -133,7 +133,9 @@ class Engine(Protocol):
             UnknownOutcomeError: If the write was sent and its result could not be established.
         """
 
-    def audit_events(self, tenant: str | None = None, *, since: str | None = None) -> Iterator[dict[str, Any]]:
+    def audit_events(
+        self, tenant: str | None = None, *, since: str | None = None
+    ) -> Iterator[dict[str, Any]]:
         """Audit events, oldest first, in the snake_case shape of the contract.
 
         Args:

@@ -1,0 +1,211 @@
+"""What commands share at the rim: the only place that reads the environment and the clock for them."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+from contextlib import ExitStack
+from datetime import UTC, date, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+import click
+import platformdirs
+from click.core import ParameterSource
+
+from knobctl.errors import UsageError
+from knobctl.knobs import Catalogue, load_catalogue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from knobctl.cli.options import Settings
+    from knobctl.documents.repository import Repository
+    from knobctl.engine.interface import Engine
+    from knobctl.engine.network import Network
+    from knobctl.engine.target import Target, Wanted
+
+BUNDLE_VARIABLES: Final = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
+
+
+class Session:
+    """One command's surroundings. Everything is found on first use; leaving closes what was opened."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        engine: bool = True,
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        """Take the options of one command line.
+
+        Args:
+            settings: The common options.
+            engine: Whether the command is about an engine; where not, contexts mean nothing to it.
+            clock: The clock, for tests.
+        """
+        self.settings = settings
+        self._asks_engine = engine
+        self.now: Callable[[], datetime] = clock or (lambda: datetime.now(UTC))
+        """The time, with its zone."""
+        self._opened = ExitStack()
+        self._said: set[str] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+    @property
+    def today(self) -> date:
+        """The day, in the user's time zone."""
+        return self.now().astimezone().date()
+
+    @property
+    def cwd(self) -> Path:
+        """The working folder."""
+        return Path.cwd()
+
+    @property
+    def config_folder(self) -> Path:
+        """Where the user's contexts lie."""
+        return Path(platformdirs.user_config_dir("knobctl"))
+
+    @property
+    def data_folder(self) -> Path:
+        """Where bare `embedded:` keeps its store."""
+        return Path(platformdirs.user_data_dir("knobctl"))
+
+    @property
+    def state_folder(self) -> Path:
+        """Where journals of runs lie."""
+        return Path(platformdirs.user_state_dir("knobctl"))
+
+    @property
+    def actor(self) -> str:
+        """The local user: who the embedded engine writes into its audit events."""
+        try:
+            return getpass.getuser()
+        except (KeyError, OSError):
+            return f"uid {os.getuid()}"
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The knobs: of `--schema`, of the context's schema, or the shipped ones."""
+        return load_catalogue(
+            self.settings.schema or (self.target.schema if self._asks_engine else None)
+        )
+
+    @cached_property
+    def target(self) -> Target:
+        """The engine that the options, the environment and the contexts choose."""
+        from knobctl.engine.contexts import CONTEXTS_FILE, load_contexts
+        from knobctl.engine.target import choose_target
+
+        return choose_target(
+            self._wanted(),
+            load_contexts(self.config_folder / CONTEXTS_FILE),
+            environment=os.environ,
+            folder=self.config_folder,
+            notice=self.notice,
+        )
+
+    def _wanted(self) -> Wanted:
+        """What flags and the environment say; a flag of the one kind beats a variable of the other."""
+        from knobctl.engine.target import Wanted
+
+        engine, context = self.settings.engine, self.settings.context
+        if engine and context:
+            typed = [name for name in ("engine", "context") if self._typed(name)]
+            if typed == ["engine"]:
+                context = None
+            elif typed == ["context"]:
+                engine = None
+        return Wanted(
+            engine=engine,
+            context=context,
+            token_file=self.settings.token_file,
+            insecure=self.settings.insecure,
+        )
+
+    @staticmethod
+    def _typed(option: str) -> bool:
+        command = click.get_current_context(silent=True)
+        source = command.get_parameter_source(option) if command else None
+        return source is ParameterSource.COMMANDLINE
+
+    @property
+    def fleet(self) -> str | None:
+        """The fleet that the options or the context name."""
+        return self.settings.fleet or (self.target.fleet if self._asks_engine else None)
+
+    @property
+    def production(self) -> bool:
+        """Whether the context is marked production."""
+        return self.target.production
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine, opened on first use and closed with the session."""
+        from knobctl.engine.opening import open_engine
+
+        engine = open_engine(
+            self.target,
+            catalogue=self.catalogue,
+            network=self._network(),
+            actor=self.actor,
+            clock=self.now,
+            data_folder=self.data_folder,
+            notice=self.notice,
+        )
+        self._opened.callback(engine.close)
+        return engine
+
+    def _network(self) -> Network:
+        """Resolve proxy and CA bundle once: the context's, else the environment's.
+
+        Nothing on this machine is reached through a proxy: a token for it would leave the machine.
+        """
+        from knobctl.engine.network import Network
+
+        if self.target.is_embedded:
+            return Network()
+        proxy = (
+            None if self.target.is_loopback else self.target.proxy or _proxy_for(self.target.engine)
+        )
+        named = next((os.environ[name] for name in BUNDLE_VARIABLES if os.environ.get(name)), None)
+        bundle = self.target.ca_bundle or (Path(named) if named else None)
+        if bundle is not None and not bundle.exists():
+            raise UsageError(f"the CA bundle {bundle} is not there")
+        return Network(proxy=proxy, ca_bundle=bundle)
+
+    def repository(
+        self, paths: Sequence[str] = (), *, tenant: str | None = None, whole: bool = True
+    ) -> Repository:
+        """Read the documents that PATHs name; the working folder's where none is named."""
+        from knobctl.documents.repository import open_repository
+
+        return open_repository(
+            paths or (".",),
+            catalogue=self.catalogue,
+            cwd=self.cwd,
+            stdin=sys.stdin.buffer.read,
+            tenant=tenant,
+            whole=whole,
+        )
+
+    def notice(self, text: str) -> None:
+        """Tell the person something about the engine, once."""
+        if text not in self._said:
+            self._said.add(text)
+            self.settings.say(f"note: {text}")
+
+
+def _proxy_for(url: str) -> str | None:
+    from requests.utils import get_environ_proxies, select_proxy
+
+    return select_proxy(url, get_environ_proxies(url))
