@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from knobctl.text import decimal_text
 
@@ -27,17 +27,27 @@ class Kind(StrEnum):
     FLEET = "fleet"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """A knob's value as one document writes it."""
+class Written(NamedTuple):
+    """A knob's value as one document writes it. Places and characters are looked up when asked for."""
 
     value: KnobValue
-    literal: str
-    """The characters that stand in the file, such as `0.30` or `1e-3`."""
-    location: Location
     document: Document
-    via: Location | None = None
-    """The alias or merge key through which the value arrived."""
+    spot: Spot
+
+    @property
+    def literal(self) -> str:
+        """The characters that stand in the file, such as `0.30` or `1e-3`."""
+        return self.document.text.text[self.spot.start : self.spot.end]
+
+    @property
+    def location(self) -> Location:
+        """Where the value stands."""
+        return self.document.text.location(self.spot.start, self.spot.end)
+
+    @property
+    def via(self) -> Location | None:
+        """The alias or merge key through which the value arrived."""
+        return self.document.text.location(self.spot.via) if self.spot.via >= 0 else None
 
     @property
     def exact(self) -> Fraction:
@@ -107,30 +117,33 @@ class Document:
     def labels(self) -> Mapping[str, str]:
         """The labels; empty where there are none."""
         labels = self.value.get("labels")
-        return {key: str(value) for key, value in labels.items()} if isinstance(labels, dict) else {}
+        return (
+            {key: str(value) for key, value in labels.items()} if isinstance(labels, dict) else {}
+        )
 
     @property
     def layers(self) -> tuple[str, ...]:
         """The names of the layers that a tenant names, in its order: later ones win."""
         layers = self.value.get("layers")
-        return tuple(name for name in layers if isinstance(name, str)) if isinstance(layers, list) else ()
+        return (
+            tuple(name for name in layers if isinstance(name, str))
+            if isinstance(layers, list)
+            else ()
+        )
 
     def written(self, catalogue: Catalogue) -> dict[str, Written]:
         """The accepted knobs of a tenant or layer, by canonical name; what is wrong is left out."""
         found: dict[str, Written] = {}
+        around = self.spot("knobs")
+        spots = around.children if around else None
+        if not isinstance(spots, dict):
+            return found
         for key, value in self.knobs.items():
             knob = catalogue.by_any_name.get(key)
             if knob is None or not knob.accepts(value):
                 continue
-            spot = self.spot("knobs", key)
-            assert spot is not None
-            found[knob.name] = Written(
-                value=knob.canonical(value),  # type: ignore[arg-type]  accepted, so a number or a text
-                literal=self.text.text[spot.start : spot.end],
-                location=self.text.location(spot.start, spot.end),
-                document=self,
-                via=self.text.location(spot.via) if spot.via >= 0 else None,
-            )
+            spot = spots[key]
+            found[knob.name] = Written(knob.canonical(value), self, spot)  # type: ignore[arg-type]  # accepted, so a number or a text
         return found
 
 

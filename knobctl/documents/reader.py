@@ -148,7 +148,9 @@ def read_bytes(raw: bytes, source: str) -> Text:
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode("utf-8-sig", "replace")
         message = f"byte 0x{raw[error.start]:02x} is no UTF-8"
-        trouble = Trouble("yaml-syntax", message, len(before), len(before), "save the file as UTF-8")
+        trouble = Trouble(
+            "yaml-syntax", message, len(before), len(before), "save the file as UTF-8"
+        )
         return Text(source, before, troubles=[trouble])
     return read_text(text, source)
 
@@ -168,7 +170,13 @@ def read_text(text: str, source: str) -> Text:
     except ReaderError as error:
         position = min(int(error.position), len(text))
         result.troubles.append(
-            Trouble("yaml-syntax", "a control character that YAML forbids", position, position + 1, "remove it")
+            Trouble(
+                "yaml-syntax",
+                "a control character that YAML forbids",
+                position,
+                position + 1,
+                "remove it",
+            )
         )
     except MarkedYAMLError as error:
         result.troubles.append(_syntax_trouble(error, text))
@@ -255,7 +263,9 @@ class _Builder:
         if depth >= MAX_DEPTH:
             at = event.start_mark.index
             raise _Stop(
-                Trouble("yaml-limits", f"nested deeper than {MAX_DEPTH} levels", at, at, "flatten it")
+                Trouble(
+                    "yaml-limits", f"nested deeper than {MAX_DEPTH} levels", at, at, "flatten it"
+                )
             )
         return self._collection(event, key, depth)
 
@@ -320,14 +330,25 @@ class _Builder:
     def _key(self, event: Event) -> str:
         """Read a key: text, or a plain scalar that YAML 1.2 reads as text."""
         if type(event) is not ScalarEvent:
-            if type(event) is AliasEvent or isinstance(event, MappingStartEvent) or event.start_mark:
+            if (
+                type(event) is AliasEvent
+                or isinstance(event, MappingStartEvent)
+                or event.start_mark
+            ):
                 at, end = event.start_mark.index, event.end_mark.index
                 raise _Stop(
-                    Trouble("unsupported-yaml", "a key must be plain text, no alias, list or mapping", at, end)
+                    Trouble(
+                        "unsupported-yaml",
+                        "a key must be plain text, no alias, list or mapping",
+                        at,
+                        end,
+                    )
                 )
         name: str = event.value
         if event.anchor is not None:
-            self._anchors[event.anchor] = _Anchor(name, Spot(event.start_mark.index, event.start_mark.index, event.end_mark.index), 1)
+            self._anchors[event.anchor] = _Anchor(
+                name, Spot(event.start_mark.index, event.start_mark.index, event.end_mark.index), 1
+            )
         if event.implicit[0] and not name[:1].isalpha() or name in _CONSTANTS and event.implicit[0]:
             self._key_must_be_text(event, name)
         elif event.implicit[0] and _OTHER_DIALECT(name):
@@ -371,11 +392,24 @@ class _Builder:
     def _alias(self, event: Event, key: int) -> tuple[Value, Spot]:
         at, end = event.start_mark.index, event.end_mark.index
         if event.anchor in self._open:
-            raise _Stop(Trouble("yaml-limits", f"*{event.anchor} stands inside itself", at, end, "remove the cycle"))
+            raise _Stop(
+                Trouble(
+                    "yaml-limits",
+                    f"*{event.anchor} stands inside itself",
+                    at,
+                    end,
+                    "remove the cycle",
+                )
+            )
         anchor = self._anchors.get(event.anchor)
         if anchor is None:
             raise _Stop(
-                Trouble("yaml-syntax", f"*{event.anchor} has no anchor &{event.anchor} before it", at, end)
+                Trouble(
+                    "yaml-syntax",
+                    f"*{event.anchor} has no anchor &{event.anchor} before it",
+                    at,
+                    end,
+                )
             )
         self._nodes += anchor.nodes - 1
         if self._nodes > MAX_NODES:
@@ -445,14 +479,26 @@ class _Builder:
             self._unsupported_tag(event)
         value = self._plain(event.value, start, end)
         kinds = {"int": int, "float": (int, float), "bool": bool, "null": type(None)}
-        if not isinstance(value, kinds[tag]) or (tag in {"int", "float"} and isinstance(value, bool)):
-            self._troubles.append(Trouble("yaml-syntax", f"{event.value} is no !!{tag}", start, end))
+        if not isinstance(value, kinds[tag]) or (
+            tag in {"int", "float"} and isinstance(value, bool)
+        ):
+            self._troubles.append(
+                Trouble("yaml-syntax", f"{event.value} is no !!{tag}", start, end)
+            )
         return float(value) if tag == "float" and isinstance(value, int) else value
 
     def _unsupported_tag(self, event: Event) -> None:
         at = event.start_mark.index
         end = at + len(self._text[at:].split(maxsplit=1)[0]) if at < len(self._text) else at
-        raise _Stop(Trouble("unsupported-yaml", "tags are not read; nothing in a document is code", at, end, "remove the tag"))
+        raise _Stop(
+            Trouble(
+                "unsupported-yaml",
+                "tags are not read; nothing in a document is code",
+                at,
+                end,
+                "remove the tag",
+            )
+        )
 
     def _duplicate(self, name: str, first: int, second: int) -> None:
         hint = (
@@ -471,7 +517,9 @@ class _Builder:
             )
         )
 
-    def _ambiguous(self, text: str, start: int, end: int, other: object, hint: str | None = None) -> None:
+    def _ambiguous(
+        self, text: str, start: int, end: int, other: object, hint: str | None = None
+    ) -> None:
         self._troubles.append(
             Trouble(
                 "ambiguous-scalar",
@@ -495,7 +543,13 @@ class _Builder:
 
     def _not_finite(self, text: str, start: int, end: int) -> None:
         self._troubles.append(
-            Trouble("not-finite", f"{text} is no finite number", start, end, "write a number inside the range")
+            Trouble(
+                "not-finite",
+                f"{text} is no finite number",
+                start,
+                end,
+                "write a number inside the range",
+            )
         )
 
     def _too_many(self, at: int) -> None:

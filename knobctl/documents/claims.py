@@ -1,0 +1,134 @@
+"""What documents claim of one another: names that are taken, layers that do not exist."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from knobctl.documents.model import Document, Kind
+from knobctl.finding import Finding, Related, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from knobctl.documents.repository import Repository
+
+
+def claim_findings(repository: Repository) -> list[Finding]:
+    """Names that two documents claim: a tenant within one fleet, any other kind within the repository."""
+    judged = set(map(id, repository.judged))
+    findings: list[Finding] = []
+    for kind in Kind:
+        claims: dict[str, list[Document]] = {}
+        for document in repository.documents:
+            if document.kind is kind and document.name:
+                claims.setdefault(document.name, []).append(document)
+        for documents in claims.values():
+            if len(documents) > 1:
+                for group in _groups(repository, kind, documents):
+                    findings += _duplicates(group, judged)
+    return findings
+
+
+def _groups(
+    repository: Repository, kind: Kind, documents: list[Document]
+) -> Iterable[list[Document]]:
+    """Divide documents of one name into those that must not share it."""
+    if kind is not Kind.TENANT or not repository.fleets:
+        return [documents]
+    groups: dict[str, list[Document]] = {}
+    for document in documents:
+        for fleet in [fleet.name for fleet in repository.fleets_of(document)] or [""]:
+            groups.setdefault(fleet, []).append(document)
+    return groups.values()
+
+
+def _duplicates(group: list[Document], judged: set[int]) -> Iterator[Finding]:
+    """One finding at each judged claim but the first; at the first if it alone is judged."""
+    group = sorted(group, key=lambda document: (document.source, document.tree.spot.start))
+    concerned = [document for document in group if id(document) in judged]
+    if len(group) < 2 or not concerned:
+        return
+    later = [document for document in concerned if document is not group[0]] or concerned
+    for document in later:
+        first = next(other for other in group if other is not document)
+        kind = document.kind.value
+        yield Finding(
+            rule=f"duplicate-{kind}",
+            severity=Severity.ERROR,
+            message=f"two documents claim the {kind} {document.name}",
+            hint="keep one of them; a tenant is claimed once per fleet"
+            if document.kind is Kind.TENANT
+            else "keep one of them, or rename one",
+            tenant=document.name if document.kind is Kind.TENANT else None,
+            field_path=kind,
+            value=document.name,
+            primary=document.location(kind),
+            related=(Related("claimed here too", first.location(kind)),),
+        )
+
+
+def layer_findings(repository: Repository) -> list[Finding]:
+    """Layers that a judged tenant names and that do not exist, or that it names twice."""
+    return [
+        finding
+        for tenant in repository.tenants
+        if "layers" in tenant.value
+        for finding in _layers_of(tenant, repository)
+    ]
+
+
+def _layers_of(tenant: Document, repository: Repository) -> Iterator[Finding]:
+    written = tenant.value["layers"]
+    if not isinstance(written, list):
+        return
+    seen: dict[str, int] = {}
+    for index, name in enumerate(written):
+        if not isinstance(name, str):
+            continue
+        if name in seen:
+            yield _layer_finding(
+                tenant,
+                index,
+                "layer-named-twice",
+                f"{tenant.name} names the layer {name} twice",
+                "keep the one whose place in the order is meant; later layers win",
+                (Related("named here first", tenant.location("layers", seen[name])),),
+            )
+            continue
+        seen[name] = index
+        if repository.layer(name) is None:
+            yield _layer_finding(
+                tenant, index, "unknown-layer", f"there is no layer {name}", _hint(name, repository)
+            )
+
+
+def _layer_finding(  # noqa: PLR0913, PLR0917  the parts of one finding
+    tenant: Document,
+    index: int,
+    rule: str,
+    message: str,
+    hint: str | None,
+    related: tuple[Related, ...] = (),
+) -> Finding:
+    return Finding(
+        rule=rule,
+        severity=Severity.ERROR,
+        message=message,
+        hint=hint,
+        tenant=tenant.name,
+        field_path=f"layers.{index}",
+        value=tenant.layers[index] if index < len(tenant.layers) else None,
+        primary=tenant.location("layers", index),
+        related=related,
+    )
+
+
+def _hint(name: str, repository: Repository) -> str:
+    from difflib import get_close_matches
+
+    known = sorted(document.name for document in repository.of_kind(Kind.LAYER))
+    if close := get_close_matches(name, known, n=1):
+        return f"did you mean {close[0]}?"
+    if repository.unread:
+        return f"it may stand in a file that cannot be read: {', '.join(repository.unread[:3])}"
+    return f"known are {', '.join(known)}" if known else "a layer is a document with layer: NAME"

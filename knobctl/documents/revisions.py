@@ -1,0 +1,139 @@
+"""A revision of a Git repository as a tree of files. Reads Git's own store; no network, no checkout."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+from knobctl.documents.globs import matcher
+from knobctl.documents.reader import MAX_BYTES
+from knobctl.documents.sources import SUFFIXES
+from knobctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+
+class GitTree:
+    """The files below a folder as a revision has them. A context manager: it keeps one Git process open."""
+
+    def __init__(self, root: Path, revision: str, skip: Sequence[str] = ()) -> None:
+        """Look up the revision.
+
+        Args:
+            root: A folder inside the working tree; names are relative to it.
+            revision: What the user wrote: a branch, a tag, `HEAD~3`, a hash.
+            skip: Patterns of what is passed over.
+
+        Raises:
+            UsageError: If this is no Git repository or it has no such revision.
+        """
+        self.root = root
+        self.prefix = f"{revision}:"
+        self._skips = matcher(skip)
+        # --end-of-options: a revision that looks like an option is a revision all the same.
+        self.commit = (
+            self._git(
+                "rev-parse", "--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}"
+            )
+            .decode()
+            .strip()
+        )
+        if not self.commit:
+            raise UsageError(
+                f"Git knows no revision {revision}",
+                hint="in a shallow clone fetch it first, or clone with full depth",
+            )
+        self._blobs = dict(self._listed())
+        self._reader: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> GitTree:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the Git process that reads files."""
+        if self._reader is not None:
+            assert self._reader.stdin is not None
+            assert self._reader.stdout is not None
+            self._reader.stdin.close()
+            self._reader.stdout.close()
+            self._reader.wait()
+            self._reader = None
+
+    def kind(self, name: str) -> str:
+        """See `Files.kind`."""
+        if name in self._blobs:
+            return "file"
+        prefix = f"{name}/" if name else ""
+        return "folder" if any(known.startswith(prefix) for known in self._blobs) else ""
+
+    def names(self, under: str = "") -> Iterator[str]:
+        """See `Files.names`."""
+        prefix = f"{under}/" if under else ""
+        for name in sorted(self._blobs, key=lambda name: name.split("/")):
+            if (
+                name.startswith(prefix)
+                and name.endswith(SUFFIXES)
+                and not self._passed_over(name, len(prefix))
+            ):
+                yield name
+
+    def read(self, name: str) -> bytes:
+        """See `Files.read`."""
+        blob = self._blobs.get(name)
+        if blob is None:
+            raise OSError(2, "no such file at that revision", name)
+        return self._content(blob)
+
+    def _passed_over(self, name: str, start: int) -> bool:
+        steps = name[start:].split("/")
+        return any(step.startswith(".") for step in steps) or self._skips(name)
+
+    def _listed(self) -> Iterator[tuple[str, str]]:
+        """Regular files with their blobs; links and submodules are none."""
+        for line in self._git("ls-tree", "-r", "-z", self.commit).split(b"\0"):
+            if line:
+                attributes, _, name = line.partition(b"\t")
+                mode, _, blob = attributes.decode().split(" ")
+                if mode.startswith("100"):
+                    yield name.decode("utf-8", "surrogateescape"), blob
+
+    def _content(self, blob: str) -> bytes:
+        if self._reader is None:
+            self._reader = subprocess.Popen(
+                ["git", "-C", str(self.root), "cat-file", "--batch"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        assert self._reader.stdin is not None
+        assert self._reader.stdout is not None
+        self._reader.stdin.write(f"{blob}\n".encode())
+        self._reader.stdin.flush()
+        header = self._reader.stdout.readline().split()
+        if len(header) != 3:
+            raise OSError(5, "Git does not give its content")
+        size = int(header[2])
+        content = self._reader.stdout.read(min(size, MAX_BYTES + 1))
+        rest = size + 1 - len(content)
+        while rest > 0:
+            rest -= len(self._reader.stdout.read(min(rest, MAX_BYTES)))
+        return content
+
+    def _git(self, *arguments: str) -> bytes:
+        try:
+            done = subprocess.run(
+                ["git", "-C", str(self.root), *arguments], capture_output=True, check=False
+            )
+        except FileNotFoundError as error:
+            raise UsageError("Git is not installed; a revision needs it") from error
+        if done.returncode not in {0, 1}:
+            complaint = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+            raise UsageError(
+                f"Git cannot say: {complaint}", hint=f"the folder asked about is {self.root}"
+            )
+        return done.stdout

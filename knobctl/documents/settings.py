@@ -1,0 +1,52 @@
+"""`knobctl.toml`: the settings of one repository."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from knobctl.finding import Severity
+
+SETTINGS_FILE: Final = "knobctl.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeverityOverride:
+    """A rule that weighs more or less in this repository, and why."""
+
+    severity: Severity
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositorySettings:
+    """What `knobctl.toml` says; all of it optional."""
+
+    schema: Path | None = None
+    """Another engine's knob schema, as a path that exists inside the repository."""
+    skip: tuple[str, ...] = ()
+    """Patterns of folders and files that are passed over."""
+    default_fleet: str | None = None
+    severities: Mapping[str, SeverityOverride] = field(default_factory=dict)
+    """By rule id."""
+    benchmark: Mapping[str, Any] = field(default_factory=dict)
+    """The tables `benchmark_relevance_floor`, `query`, `benchmark` and `llm`, as they stand."""
+
+
+def read_settings(root: Path) -> RepositorySettings:
+    """Read the settings of a repository; the defaults where it has no `knobctl.toml`.
+
+    Raises:
+        InputError: Naming the line and the key that is wrong.
+    """
+    path = root / SETTINGS_FILE
+    if not path.is_file():
+        return RepositorySettings()
+    # pydantic costs a tenth of a second: only a repository with settings pays for it.
+    from knobctl.documents.settings_file import parse_settings
+
+    return parse_settings(path)

@@ -1,0 +1,110 @@
+"""Reads `knobctl.toml` strictly: an unknown key is an error, not a wish that nobody hears."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
+
+from knobctl.documents.settings import RepositorySettings, SeverityOverride
+from knobctl.errors import InputError
+from knobctl.finding import Severity
+from knobctl.text import visible
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pydantic_core import ErrorDetails
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Override(_Strict):
+    severity: Severity
+    reason: StrictStr = Field(min_length=1)
+
+
+class _File(_Strict):
+    schema_: StrictStr | None = Field(default=None, alias="schema")
+    skip: tuple[StrictStr, ...] = ()
+    default_fleet: StrictStr | None = None
+    severity: dict[str, _Override] = Field(default_factory=dict)
+    benchmark_relevance_floor: dict[str, Any] = Field(default_factory=dict)
+    benchmark: dict[str, Any] = Field(default_factory=dict)
+    query: dict[str, Any] = Field(default_factory=dict)
+    llm: dict[str, Any] = Field(default_factory=dict)
+
+
+def parse_settings(path: Path) -> RepositorySettings:
+    """Read one `knobctl.toml`.
+
+    Raises:
+        InputError: Naming the line and the key that is wrong.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        file = _File.model_validate(tomllib.loads(text))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is no UTF-8: byte {error.start}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is no TOML: {error}") from error
+    except ValidationError as error:
+        raise InputError(*_complaint(path, text, error.errors()[0])) from error
+    return RepositorySettings(
+        schema=_inside(path, file.schema_) if file.schema_ else None,
+        skip=file.skip,
+        default_fleet=file.default_fleet,
+        severities={
+            rule: SeverityOverride(severity=override.severity, reason=override.reason)
+            for rule, override in file.severity.items()
+        },
+        benchmark={
+            name: getattr(file, name)
+            for name in ("benchmark_relevance_floor", "benchmark", "query", "llm")
+            if getattr(file, name)
+        },
+    )
+
+
+def _inside(path: Path, name: str) -> Path:
+    root = path.parent.resolve()
+    target = (root / name).resolve()
+    if not target.is_relative_to(root):
+        raise InputError(
+            f"{path}: schema = {name!r} lies outside the repository", hint="copy the schema into it"
+        )
+    return target
+
+
+def _complaint(path: Path, text: str, error: ErrorDetails) -> str:
+    steps = [str(step) for step in error["loc"]]
+    key = visible(".".join(steps))
+    place = f"{path}:{_line(text, steps)}"
+    if error["type"] == "extra_forbidden":
+        from difflib import get_close_matches
+
+        known = (
+            ["severity", "reason"]
+            if len(steps) > 1
+            else [field.alias or name for name, field in _File.model_fields.items()]
+        )
+        close = get_close_matches(steps[-1], known, n=1)
+        hint = f"; did you mean {close[0]}?" if close else f"; known are {', '.join(known)}"
+        return f"{place}: {key} is no setting{hint}"
+    return f"{place}: {key}: {error['msg']}"
+
+
+def _line(text: str, steps: list[str]) -> int:
+    """Find the line that most likely writes a key: TOML's parser keeps no positions."""
+    named = [step for step in steps if not step.isdigit()]
+    for step in reversed(named):
+        found = re.search(rf"(?m)^.*?[\"'\[.]?\b{re.escape(step)}\b[\"'\].]?", text)
+        if found:
+            return text.count("\n", 0, found.end()) + 1
+    return 1

@@ -1,0 +1,121 @@
+"""Where a repository's texts come from: the files of a folder."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Final, Protocol
+
+from knobctl.documents.globs import matcher
+from knobctl.documents.reader import MAX_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+_READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+_CHUNK: Final = 16 * 1024
+
+
+class Files(Protocol):
+    """The files of a repository, in the working tree or at a Git revision."""
+
+    @property
+    def root(self) -> Path:
+        """The folder that names are relative to."""
+
+    @property
+    def prefix(self) -> str:
+        """What stands before a name where findings show it, such as a revision; mostly empty."""
+
+    def kind(self, name: str) -> str:
+        """`file`, `folder`, `other` (a device, a pipe), or nothing where there is none."""
+
+    def names(self, under: str = "") -> Iterator[str]:
+        """Names of the documents in a folder, in a fixed order; hidden and skipped ones are passed over."""
+
+    def read(self, name: str) -> bytes:
+        """A file's bytes, at most one more than the limit of a document.
+
+        Raises:
+            OSError: If it cannot be read.
+        """
+
+
+class WorkingTree:
+    """The files of a folder as they stand on the disk. Links are not followed."""
+
+    prefix = ""
+
+    def __init__(self, root: Path, skip: Sequence[str] = ()) -> None:
+        self.root = root
+        self._skips: Callable[[str], bool] | None = matcher(skip) if skip else None
+        self._base = f"{root}/" if str(root) != "/" else "/"
+
+    def kind(self, name: str) -> str:
+        """See `Files.kind`. A link counts as what it leads to: here the user names it."""
+        try:
+            mode = os.stat(self._base + name).st_mode
+        except OSError:
+            return ""
+        return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
+
+    def names(self, under: str = "") -> Iterator[str]:
+        """See `Files.names`."""
+        # A stack, not recursion: folders can be nested deeper than Python calls.
+        open_folders = [self._entries(under)]
+        while open_folders:
+            for name, is_file in open_folders[-1]:
+                if is_file:
+                    yield name
+                else:
+                    open_folders.append(self._entries(name))
+                    break
+            else:
+                open_folders.pop()
+
+    def _entries(self, folder: str) -> Iterator[tuple[str, bool]]:
+        """Documents and folders in one folder, by name, with whether it is a document."""
+        try:
+            entries = sorted(os.scandir(self._base + folder), key=_entry_name)
+        except OSError:
+            return
+        prefix = f"{folder}/" if folder else ""
+        for entry in entries:
+            name = prefix + entry.name
+            if entry.name[0] == "." or (self._skips is not None and self._skips(name)):
+                continue
+            if name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
+                yield name, True
+            elif entry.is_dir(follow_symlinks=False):
+                yield name, False
+
+    def read(self, name: str) -> bytes:
+        """See `Files.read`."""
+        return read_regular(self._base + name)
+
+
+def read_regular(path: str) -> bytes:
+    """Read a regular file, and never wait for a pipe or a device.
+
+    Returns:
+        Its bytes, at most one more than the limit of a document.
+
+    Raises:
+        OSError: If it cannot be read or is no regular file.
+    """
+    handle = os.open(path, _READ)
+    try:
+        raw = os.read(handle, _CHUNK)
+        if len(raw) < _CHUNK:
+            return raw
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(0, "no regular file", path)
+        return raw + os.read(handle, MAX_BYTES + 1 - len(raw))
+    finally:
+        os.close(handle)
+
+
+def _entry_name(entry: os.DirEntry[str]) -> str:
+    return entry.name
