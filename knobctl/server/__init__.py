@@ -1,1 +1,1 @@
-""""""
+"""The reference engine: the knobs service, its store, and its wire."""

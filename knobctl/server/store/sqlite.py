@@ -1,0 +1,318 @@
+"""The embedded store: one SQLite file, WAL, every commit flushed to the disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from knobctl.errors import EngineError
+from knobctl.knobs.derived import quoted_name
+from knobctl.server.auth import Caller, Principal
+from knobctl.server.store.interface import Answered, KnobsRow, RequestKey, StoreUnavailableError
+from knobctl.server.store.migrations import is_current, migrate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from knobctl.knobs import Catalogue
+
+BUSY_TIMEOUT_S: Final = 30.0
+"""How long a writer waits for the others; each holds its place for some milliseconds."""
+OLDEST_SQLITE: Final = (3, 37)
+"""The first with STRICT tables."""
+
+
+class SqliteStore:
+    """Knobs, audit events and principals in one SQLite file."""
+
+    def __init__(self, path: Path, catalogue: Catalogue) -> None:
+        """Open the file, make it where it is missing, and bring its schema forward.
+
+        Raises:
+            EngineError: If the file cannot be used; it is then as it was.
+        """
+        if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+            raise EngineError(
+                f"this Python has SQLite {sqlite3.sqlite_version}; the store needs 3.37 or newer"
+            )
+        self._path = path
+        self._catalogue = catalogue
+        self._idle: list[sqlite3.Connection] = []
+        self._writers = threading.Lock()
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            connection = self._connect()
+            try:
+                self._bring_forward(connection)
+            except BaseException:
+                connection.close()
+                raise
+        except OSError as error:
+            raise EngineError(f"the store {path} cannot be opened: {error.strerror}") from error
+        except sqlite3.Error as error:
+            raise EngineError(
+                f"the store {path} cannot be used: {error}",
+                hint="nothing was written, and no defaults are served in its place; restore the file from a backup",
+            ) from error
+        self._idle.append(connection)
+
+    @contextmanager
+    def reading(self) -> Iterator[SqliteSession]:
+        """A session that sees one moment of the store."""
+        with self._transaction("BEGIN") as session:
+            yield session
+
+    @contextmanager
+    def writing(self) -> Iterator[SqliteSession]:
+        """A session that nobody else writes beside: threads queue for a lock, processes for SQLite's."""
+        with self._writers, self._transaction("BEGIN IMMEDIATE") as session:
+            yield session
+
+    def close(self) -> None:
+        """Close the idle connections; those in use are closed when they are given back."""
+        while self._idle:
+            self._idle.pop().close()
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[SqliteSession]:
+        try:
+            connection = self._idle.pop() if self._idle else self._connect()
+        except (sqlite3.Error, IndexError) as error:
+            raise StoreUnavailableError(str(error)) from error
+        try:
+            connection.execute(begin)
+            yield SqliteSession(connection, self._catalogue)
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            connection.close()
+            raise StoreUnavailableError(str(error)) from error
+        except BaseException:
+            if _rolled_back(connection):
+                self._idle.append(connection)
+            else:
+                connection.close()
+            raise
+        self._idle.append(connection)
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+        )
+        for pragma in ("synchronous = FULL", "trusted_schema = OFF", "cell_size_check = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+        return connection
+
+    def _bring_forward(self, connection: sqlite3.Connection) -> None:
+        _use_wal(connection)
+        if is_current(connection, self._catalogue):
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            migrate(connection, self._catalogue)
+            connection.execute("COMMIT")
+        except BaseException:
+            _rolled_back(connection)
+            raise
+
+
+class SqliteSession:
+    """One transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, catalogue: Catalogue) -> None:
+        self._connection = connection
+        self._knobs = [knob.name for knob in catalogue]
+
+    def revision(self, tenant: str) -> int | None:
+        """The revision of a tenant's set."""
+        row = self._connection.execute(
+            "SELECT revision FROM context_engine_knobs WHERE tenant_id = ?", (tenant,)
+        ).fetchone()
+        return row[0] if row else None
+
+    def row(self, tenant: str) -> KnobsRow | None:
+        """One tenant's set."""
+        row = self._connection.execute(f"{self._select} WHERE tenant_id = ?", (tenant,)).fetchone()
+        return self._row(row) if row else None
+
+    def rows(self, tenants: frozenset[str] | None, *, after: str, limit: int) -> list[KnobsRow]:
+        """Sets by tenant."""
+        wanted, values = _among(tenants)
+        found = self._connection.execute(
+            f"{self._select} WHERE tenant_id > ?{wanted} ORDER BY tenant_id LIMIT ?",
+            (after, *values, limit),
+        )
+        return [self._row(row) for row in found]
+
+    def last_event(self, tenant: str) -> dict[str, Any] | None:
+        """The tenant's newest audit event."""
+        return self._event(
+            "WHERE tenant_id = ? ORDER BY sequence DESC LIMIT 1",
+            tenant,
+        )
+
+    def event_at(self, tenant: str, revision: int) -> dict[str, Any] | None:
+        """The audit event that made a revision."""
+        return self._event("WHERE tenant_id = ? AND revision = ?", tenant, revision)
+
+    def events(
+        self, tenants: frozenset[str] | None, *, since: str, after: int, limit: int
+    ) -> list[tuple[int, dict[str, Any]]]:
+        """Audit events, oldest first."""
+        wanted, values = _among(tenants)
+        found = self._connection.execute(
+            "SELECT sequence, event FROM config_audit_events WHERE sequence > ?"  # noqa: S608  a condition of this module
+            f" AND occurred_at >= ?{wanted} ORDER BY sequence LIMIT ?",
+            (after, since, *values, limit),
+        )
+        return [(sequence, _json(event)) for sequence, event in found]
+
+    def answered(self, key: RequestKey) -> Answered | None:
+        """What a request with this key led to."""
+        row = self._connection.execute(
+            "SELECT request_digest, event FROM config_audit_events"
+            " WHERE tenant_id = ? AND actor = ? AND idempotency_key = ?",
+            (key.tenant, key.actor, key.key),
+        ).fetchone()
+        return Answered(digest=row[0], event=_json(row[1])) if row else None
+
+    def write(self, row: KnobsRow, event: Mapping[str, Any], key: RequestKey | None) -> None:
+        """Replace a set and append its event."""
+        columns = ", ".join([*_ROW_COLUMNS, *map(quoted_name, self._knobs)])
+        places = ", ".join("?" * (len(_ROW_COLUMNS) + len(self._knobs)))
+        self._connection.execute(
+            f"INSERT OR REPLACE INTO context_engine_knobs ({columns}) VALUES ({places})",  # noqa: S608  our own column names, quoted
+            (
+                *(getattr(row, attribute) for attribute in _ROW_COLUMNS.values()),
+                *(row.values[name] for name in self._knobs),
+            ),
+        )
+        self._connection.execute(
+            "INSERT INTO config_audit_events"
+            " (tenant_id, revision, occurred_at, actor, idempotency_key, request_digest, event)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                row.tenant,
+                row.revision,
+                event["occurred_at"],
+                event["actor"],
+                key.key if key else None,
+                key.digest if key else None,
+                json.dumps(event),
+            ),
+        )
+
+    def principal(self, token_id: str) -> Principal | None:
+        """The principal of a token's public half."""
+        row = self._connection.execute(
+            "SELECT secret_hash, subject, clearance, tenants, sources, created_at"
+            " FROM principals WHERE token_id = ?",
+            (token_id,),
+        ).fetchone()
+        if row is None:
+            return None
+        secret_hash, subject, clearance, tenants, sources, created_at = row
+        caller = Caller(
+            subject=subject,
+            clearance=clearance,
+            tenants=frozenset(_json(tenants)) if tenants else None,
+            sources=frozenset(_json(sources)) if sources else None,
+        )
+        return Principal(
+            token_id=token_id, secret_hash=secret_hash, caller=caller, created_at=created_at
+        )
+
+    def add_principal(self, principal: Principal) -> None:
+        """Keep a new principal."""
+        caller = principal.caller
+        self._connection.execute(
+            "INSERT INTO principals"
+            " (token_id, secret_hash, subject, clearance, tenants, sources, created_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                principal.token_id,
+                principal.secret_hash,
+                caller.subject,
+                caller.clearance,
+                _list(caller.tenants),
+                _list(caller.sources),
+                principal.created_at,
+            ),
+        )
+
+    @property
+    def _select(self) -> str:
+        columns = ", ".join([*_ROW_COLUMNS, *map(quoted_name, self._knobs)])
+        return f"SELECT {columns} FROM context_engine_knobs"  # noqa: S608  our own column names, quoted
+
+    def _row(self, row: tuple[Any, ...]) -> KnobsRow:
+        own = dict(zip(_ROW_COLUMNS.values(), row, strict=False))
+        return KnobsRow(**own, values=dict(zip(self._knobs, row[len(_ROW_COLUMNS) :], strict=True)))
+
+    def _event(self, condition: str, *values: object) -> dict[str, Any] | None:
+        row = self._connection.execute(
+            f"SELECT event FROM config_audit_events {condition}",  # noqa: S608  conditions of this module
+            values,
+        ).fetchone()
+        return _json(row[0]) if row else None
+
+
+_ROW_COLUMNS: Final = {
+    # column: attribute of KnobsRow
+    "tenant_id": "tenant",
+    "revision": "revision",
+    "updated_at": "updated_at",
+    "updated_by": "updated_by",
+    "head_hash": "head_hash",
+    "seal": "seal",
+}
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch to WAL. Where several processes open a new file at once, SQLite does not wait by itself."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+            continue
+        if mode != "wal":
+            raise EngineError(
+                f"the store cannot use SQLite's write-ahead log here (it offers {mode!r})",
+                hint="keep the file on a local disk",
+            )
+        return
+
+
+def _rolled_back(connection: sqlite3.Connection) -> bool:
+    """Roll back, and say whether the connection can be used again."""
+    try:
+        connection.execute("ROLLBACK")
+    except sqlite3.Error:
+        return False
+    return True
+
+
+def _among(tenants: frozenset[str] | None) -> tuple[str, tuple[str, ...]]:
+    if tenants is None:
+        return "", ()
+    return " AND tenant_id IN (SELECT value FROM json_each(?))", (json.dumps(sorted(tenants)),)
+
+
+def _json(text: str) -> Any:  # noqa: ANN401  any JSON
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError) as error:
+        raise StoreUnavailableError("the store holds text that is no JSON") from error
+
+
+def _list(names: frozenset[str] | None) -> str | None:
+    return None if names is None else json.dumps(sorted(names))
