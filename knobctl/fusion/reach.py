@@ -59,7 +59,7 @@ class Setup:
         exact_shares(self.weights, self.weights)
 
     def __hash__(self) -> int:
-        return hash((self.floor, self.k, *self.weights.items(), *self.depths.items()))
+        return hash(self._key())
 
     def __eq__(self, other: object) -> bool:
         # Order counts: doubles are summed in the order of the weights.

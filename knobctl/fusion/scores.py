@@ -38,6 +38,8 @@ def fused_score(
     Raises:
         ValueError: If nothing is active, all active weights are 0, or a rank, weight or name is none.
     """
+    if k < 0:
+        _refuse(ranks, weights, k, active)
     above = below = 0.0
     seen = 0
     for name in _summation_order(tuple(weights)):
@@ -54,7 +56,7 @@ def fused_score(
                 if rank < 1:
                     raise ValueError(f"the rank in {name} is {rank}; ranks count from 1")
                 above += weight / (k + rank)
-    if seen != len(active) or k < 0 or below == 0.0 or not ranks.keys() <= weights.keys():
+    if seen != len(active) or below == 0.0 or not ranks.keys() <= weights.keys():
         _refuse(ranks, weights, k, active)
         if below == 0.0:  # weights so small that w/(k + 1) is no double
             return float(exact_score(ranks, weights=weights, k=k, active=active))
