@@ -1,0 +1,225 @@
+"""The guards of a push: what stops it before any write, and what acknowledges it all the same. Pure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from knobctl.documents.model import exact_number
+from knobctl.errors import UsageError
+from knobctl.text import count, decimal_text, spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from knobctl.changes.diff import Change
+    from knobctl.changes.limits import Bound, Limits
+    from knobctl.changes.plan import TenantPlan
+
+GUARDS: Final = ("max_tenants", "max_share", "largest_step", "protected", "freeze")
+"""The guards that `--allow GUARD=VALUE` can acknowledge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One guard that stops the push."""
+
+    guard: str
+    message: str
+    value: str | None = None
+    """What `--allow GUARD=VALUE` must name to go on; None where no flag helps."""
+    remedy: str | None = None
+    """What to do instead, where no `--allow` helps."""
+
+    @property
+    def allowance(self) -> str | None:
+        """The acknowledging text, `max_tenants=812`."""
+        return f"{self.guard}={self.value}" if self.value is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the guards say of a push."""
+
+    refusals: tuple[Refusal, ...]
+    allowed: tuple[Refusal, ...]
+    """Refusals that were acknowledged; they go into the audit reason."""
+
+    def reason(self, given: str | None) -> str:
+        """The audit reason: what the person gave, and what was acknowledged."""
+        allowances = ", ".join(refusal.allowance or refusal.guard for refusal in self.allowed)
+        return " ".join(
+            part for part in (given or "", f"[allowed: {allowances}]" if allowances else "") if part
+        )
+
+
+def read_allowances(texts: Iterable[str]) -> frozenset[str]:
+    """Read `--allow GUARD=VALUE`.
+
+    Raises:
+        UsageError: If the guard is unknown or there is no value.
+    """
+    found = set()
+    for text in texts:
+        guard, sign, value = text.partition("=")
+        if guard not in GUARDS or not sign or not value:
+            raise UsageError(
+                f"--allow {text!r} must be GUARD=VALUE, GUARD one of {', '.join(GUARDS)}",
+                hint="a refusal prints the one that fits",
+            )
+        found.add(f"{guard}={_normal(guard, value)}")
+    return frozenset(found)
+
+
+def _normal(guard: str, value: str) -> str:
+    """Spell a number in one way, so that 5,000 and 5000 acknowledge the same."""
+    try:
+        match guard:
+            case "max_tenants":
+                return str(int(value.replace(",", "").replace("_", "")))
+            case "max_share":
+                return percent(Fraction(value.removesuffix("%")) / 100)
+            case _:
+                return value
+    except ValueError as error:
+        raise UsageError(f"--allow {guard}={value} names no number") from error
+
+
+def judge(
+    tenants: Sequence[TenantPlan],
+    limits: Limits,
+    *,
+    managed: int,
+    now: datetime,
+    reason: str | None,
+    allowances: frozenset[str] = frozenset(),
+) -> Verdict:
+    """Judge a push by its limits.
+
+    Args:
+        tenants: What is planned; tenants without changes count for nothing.
+        limits: What bounds it.
+        managed: Tenants that the fleet has documents for, the base of a share.
+        now: The time, with an offset.
+        reason: The reason given, if any.
+        allowances: What was acknowledged, see `read_allowances`.
+
+    Returns:
+        The refusals, gravest kind first, and those that were acknowledged.
+    """
+    changed = [tenant for tenant in tenants if tenant.changes]
+    refused: list[Refusal] = []
+    allowed: list[Refusal] = []
+    if changed:
+        for refusal in _refusals(changed, limits, managed, now, reason):
+            (allowed if refusal.allowance in allowances else refused).append(refusal)
+    return Verdict(tuple(refused), tuple(allowed))
+
+
+def _refusals(
+    changed: Sequence[TenantPlan], limits: Limits, managed: int, now: datetime, reason: str | None
+) -> Iterator[Refusal]:
+    yield from _unknown_fields(changed)
+    yield from _freezes(limits, now)
+    yield from _protected(changed, limits.protected)
+    yield from _max_tenants(len(changed), limits.max_tenants)
+    yield from _max_share(len(changed), max(managed, len(changed)), limits.max_share)
+    yield from _largest_steps(changed, limits.largest_step)
+    if limits.reason_required and not (reason or "").strip():
+        yield Refusal(
+            "reason",
+            f"{limits.reason_required} demands a reason.",
+            remedy="say why, for the audit event: --reason TEXT",
+        )
+
+
+def _unknown_fields(changed: Sequence[TenantPlan]) -> Iterator[Refusal]:
+    for tenant in changed:
+        if tenant.unknown:
+            names = ", ".join(f"{name} ({value})" for name, value in sorted(tenant.unknown.items()))
+            yield Refusal(
+                "unknown_fields",
+                f"{tenant.tenant} holds {count(len(tenant.unknown), 'field')} that the schema does not know: {names}. "
+                "A push replaces the whole set and would lose them.",
+                remedy="use the knob schema of that engine: --schema FILE, or a newer knobctl",
+            )
+
+
+def _freezes(limits: Limits, now: datetime) -> Iterator[Refusal]:
+    for freeze in limits.freezes:
+        if freeze.start <= now <= freeze.end:
+            yield Refusal(
+                "freeze",
+                f"freeze {freeze.name} of {freeze.place} lasts until {freeze.end.isoformat()}.",
+                freeze.name,
+            )
+
+
+def _protected(changed: Sequence[TenantPlan], protected: Mapping[str, str]) -> Iterator[Refusal]:
+    for tenant in changed:
+        if tenant.tenant in protected:
+            yield Refusal(
+                "protected",
+                f"{tenant.tenant} would change ({count(len(tenant.changes), 'field')}) and is protected by "
+                f"{protected[tenant.tenant]}.",
+                tenant.tenant,
+            )
+
+
+def _max_tenants(number: int, bounds: Sequence[Bound]) -> Iterator[Refusal]:
+    broken = [bound for bound in bounds if number > bound.value]
+    if broken:
+        tightest = min(broken, key=lambda bound: bound.value)
+        yield Refusal(
+            "max_tenants",
+            f"{count(number, 'tenant')} would change, the limit of {tightest.place} is {int(tightest.value):,}.",
+            str(number),
+        )
+
+
+def _max_share(number: int, managed: int, bounds: Sequence[Bound]) -> Iterator[Refusal]:
+    found = Fraction(number, managed)
+    broken = [bound for bound in bounds if found > bound.value]
+    if broken:
+        tightest = min(broken, key=lambda bound: bound.value)
+        yield Refusal(
+            "max_share",
+            f"{number:,} of {count(managed, 'managed tenant')} would change ({percent(found)}), "
+            f"the limit of {tightest.place} is {tightest.text}.",
+            percent(found),
+        )
+
+
+def percent(value: Fraction) -> str:
+    """Write a share in percent, rounded up to two decimals, so that it never understates."""
+    return f"{decimal_text(math.ceil(value * 10_000) / 100)}%"
+
+
+def _largest_steps(changed: Sequence[TenantPlan], bounds: Mapping[str, Bound]) -> Iterator[Refusal]:
+    for knob, bound in bounds.items():
+        steps = [
+            (step, tenant.tenant, change)
+            for tenant in changed
+            for change in tenant.changes
+            if change.knob == knob and (step := step_of(change)) > bound.value
+        ]
+        if steps:
+            step, tenant, change = max(steps, key=lambda found: found[0])
+            more = f" (and {count(len(steps) - 1, 'other tenant')})" if len(steps) > 1 else ""
+            text = decimal_text(float(step))
+            yield Refusal(
+                "largest_step",
+                f"{tenant}{more}: {knob} moves by {text}, from {spelled(change.effective_before)} to "
+                f"{spelled(change.effective_after)}; the largest step of {bound.place} is {bound.text}.",
+                f"{knob}:{text}",
+            )
+
+
+def step_of(change: Change) -> Fraction:
+    """How far a knob's effective value moves, exactly; 0 for a mode."""
+    if isinstance(change.effective_before, str) or isinstance(change.effective_after, str):
+        return Fraction(0)
+    return abs(exact_number("", change.effective_after) - exact_number("", change.effective_before))

@@ -1,0 +1,191 @@
+"""What bounds a push: the limits of a fleet document and of the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from knobctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from knobctl.documents.model import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A number that a push must not exceed, and where it is set."""
+
+    value: Fraction
+    text: str
+    """The number as it is written: `500`, `10%`, `0.1`."""
+    place: str
+    """The setting, for people: `fleet production (fleet.yaml:4)` or `--max-tenants`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Freeze:
+    """A span of time in which nothing is pushed, both ends included."""
+
+    name: str
+    start: datetime
+    end: datetime
+    place: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Everything that bounds a push. Empty where neither a fleet nor a flag sets anything."""
+
+    max_tenants: tuple[Bound, ...] = ()
+    max_share: tuple[Bound, ...] = ()
+    """Shares of the managed tenants, from 0 to 1."""
+    largest_step: Mapping[str, Bound] = field(default_factory=dict)
+    """By knob, how far its effective value may move."""
+    protected: Mapping[str, str] = field(default_factory=dict)
+    """By tenant, where it is protected."""
+    freezes: tuple[Freeze, ...] = ()
+    reason_required: str | None = None
+    """Where a reason is demanded; None where it is not."""
+    consent_required: str | None = None
+    """Where even a reviewed plan needs `--yes`; None where it does not."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The limits as a plan records them: for those who review it, not for `apply`."""
+        return {
+            "max_tenants": [
+                {"limit": bound.text, "set_by": bound.place} for bound in self.max_tenants
+            ],
+            "max_share": [{"limit": bound.text, "set_by": bound.place} for bound in self.max_share],
+            "largest_step": {knob: bound.text for knob, bound in self.largest_step.items()},
+            "protected": sorted(self.protected),
+            "freezes": [freeze.name for freeze in self.freezes],
+            "reason_required": self.reason_required is not None,
+        }
+
+
+def limits_of(
+    fleet: Document | None,
+    *,
+    max_tenants: int | None = None,
+    max_share: str | None = None,
+    production: str | None = None,
+) -> Limits:
+    """Gather the limits of a push.
+
+    Args:
+        fleet: The fleet document, validated; None for no limits of a fleet.
+        max_tenants: The flag; it bounds beside the fleet's number and cannot loosen it.
+        max_share: The flag, such as `10%`.
+        production: The name of the context, where it is marked production; it demands a reason
+            and consent.
+
+    Raises:
+        UsageError: If a flag's value is no share, or a time of the fleet has no offset.
+    """
+    flags = Limits(
+        max_tenants=(Bound(Fraction(max_tenants), str(max_tenants), "--max-tenants"),)
+        if max_tenants is not None
+        else (),
+        max_share=(Bound(share(max_share), max_share, "--max-share"),)
+        if max_share is not None
+        else (),
+    )
+    context = f"context {production}, which is marked production" if production else None
+    written = _fleet_limits(fleet) if fleet else Limits()
+    return Limits(
+        max_tenants=(*written.max_tenants, *flags.max_tenants),
+        max_share=(*written.max_share, *flags.max_share),
+        largest_step=written.largest_step,
+        protected=written.protected,
+        freezes=written.freezes,
+        reason_required=written.reason_required or context,
+        consent_required=context,
+    )
+
+
+def share(text: str) -> Fraction:
+    """Read a share such as `10%` or `2.5%`.
+
+    Raises:
+        UsageError: If it is no percentage from 0 to 100.
+    """
+    try:
+        value = Fraction(text.removesuffix("%").strip()) / 100
+    except (ValueError, ZeroDivisionError):
+        value = Fraction(-1)
+    if not text.endswith("%") or not 0 <= value <= 1:
+        raise UsageError(f"{text!r} is no share; write a percentage such as 10%")
+    return value
+
+
+def _fleet_limits(fleet: Document) -> Limits:
+    limits: Any = fleet.value.get("limits") or {}
+    return Limits(
+        max_tenants=tuple(_bounds(fleet, limits, "max_tenants")),
+        max_share=tuple(_bounds(fleet, limits, "max_share")),
+        largest_step={
+            knob: Bound(
+                Fraction(str(step)), str(step), _place(fleet, "limits", "largest_step", knob)
+            )
+            for knob, step in (limits.get("largest_step") or {}).items()
+        },
+        protected={
+            tenant: _place(fleet, "protected", index)
+            for index, tenant in enumerate(_list(fleet, "protected"))
+        },
+        freezes=tuple(
+            Freeze(
+                str(window["name"]),
+                moment(str(window["from"])),
+                moment(str(window["to"])),
+                _place(fleet, "freeze", index),
+            )
+            for index, window in enumerate(_list(fleet, "freeze"))
+        ),
+        reason_required=_place(fleet, "reason_required")
+        if fleet.value.get("reason_required") is True
+        else None,
+    )
+
+
+def _bounds(fleet: Document, limits: Mapping[str, Any], name: str) -> list[Bound]:
+    if name not in limits:
+        return []
+    text = str(limits[name])
+    return [
+        Bound(
+            share(text) if name == "max_share" else Fraction(text),
+            text,
+            _place(fleet, "limits", name),
+        )
+    ]
+
+
+def _list(fleet: Document, name: str) -> Sequence[Any]:
+    value = fleet.value.get(name)
+    return value if isinstance(value, list) else []
+
+
+def _place(fleet: Document, *path: str | int) -> str:
+    return f"fleet {fleet.name} ({fleet.source}:{fleet.location(*path).line})"
+
+
+def moment(text: str) -> datetime:
+    """Read an RFC 3339 time; a date alone is its first moment in UTC.
+
+    Raises:
+        UsageError: If it is no time, or has a time of day without an offset.
+    """
+    try:
+        value = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(f"{text!r} is no RFC 3339 time") from error
+    if value.tzinfo is None:
+        if len(text) > len("2099-12-20"):
+            raise UsageError(f"{text!r} has no offset; write one, such as +01:00 or Z")
+        return value.replace(tzinfo=UTC)
+    return value

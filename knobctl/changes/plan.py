@@ -1,0 +1,188 @@
+"""The plan: what a push would send, tenant by tenant, bound to what it was made against. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import rfc8785
+
+from knobctl.changes.diff import Change, Op, diff_sets
+from knobctl.errors import InputError
+from knobctl.finding import Finding, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from knobctl.changes.limits import Limits
+    from knobctl.documents.model import Document
+    from knobctl.engine.interface import LiveSet
+    from knobctl.knobs import Catalogue, KnobValue
+
+FORMAT: Final = "knobctl-plan"
+FORMAT_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TenantPlan:
+    """What is planned for one tenant: its whole set, and the state that the set was made against."""
+
+    tenant: str
+    source: str
+    """The file that asks for it; empty where a command does."""
+    base_revision: str | None
+    """The revision planned against: empty for a tenant that was never written, None where the
+    engine has no revisions."""
+    existing: Mapping[str, KnobValue]
+    """The canonical set that the engine held."""
+    desired: Mapping[str, KnobValue]
+    """The canonical set to be sent: the whole of it, a push replaces everything."""
+    changes: tuple[Change, ...]
+    hazards: tuple[Finding, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    owner: str | None = None
+    evidence: tuple[str, ...] = ()
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Stored fields that the schema does not know and that the push would lose, as JSON text."""
+    updated_by: str | None = None
+    updated_at: str | None = None
+
+    @property
+    def resets(self) -> tuple[Change, ...]:
+        """The changes that send a knob back to its default."""
+        return tuple(change for change in self.changes if change.op is Op.RESET)
+
+    @property
+    def changed_field_paths(self) -> tuple[str, ...]:
+        """What the audit event will list."""
+        return tuple(change.field_path for change in self.changes)
+
+    def content(self) -> dict[str, Any]:
+        """What the tenant's digest covers."""
+        return {
+            "tenant": self.tenant,
+            "source": self.source,
+            "labels": dict(self.labels),
+            "owner": self.owner,
+            "base_revision": self.base_revision,
+            "base": dict(self.existing),
+            "set": dict(self.desired),
+            "unknown": dict(self.unknown),
+            "changed_field_paths": list(self.changed_field_paths),
+            "changes": [change.as_json() for change in self.changes],
+            "hazards": [hazard.as_json() for hazard in self.hazards],
+            "evidence": [{"path": path} for path in self.evidence],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a push would do."""
+
+    engine: str
+    fleet: str | None
+    schema_digest: str
+    """Of the knobs' schema: defaults, ranges and roles that the plan was made with."""
+    managed: int
+    """Tenants that the fleet has documents for, the base of a share."""
+    limits: Limits
+    tenants: tuple[TenantPlan, ...]
+    """By tenant; those without changes too."""
+    hazards: tuple[Finding, ...] = ()
+    """Findings about no tenant."""
+
+    @property
+    def changing(self) -> tuple[TenantPlan, ...]:
+        """The tenants that would be written."""
+        return tuple(tenant for tenant in self.tenants if tenant.changes)
+
+
+def plan_tenant(
+    catalogue: Catalogue,
+    live: LiveSet,
+    desired: Mapping[str, KnobValue],
+    *,
+    document: Document | None = None,
+    hazards: tuple[Finding, ...] = (),
+) -> TenantPlan:
+    """Plan one tenant.
+
+    Args:
+        catalogue: The knobs.
+        live: The set that the engine holds.
+        desired: The canonical set that it shall hold.
+        document: The document that asks for it, if one does.
+        hazards: What the checks say of it.
+    """
+    owner = document.value.get("owner") if document else None
+    evidence = document.value.get("evidence") if document else None
+    return TenantPlan(
+        tenant=live.tenant,
+        source=document.source if document else "",
+        base_revision=live.revision,
+        existing=dict(live.knobs),
+        desired=dict(desired),
+        changes=diff_sets(catalogue, live.knobs, desired),
+        hazards=hazards,
+        labels=document.labels if document else {},
+        owner=owner if isinstance(owner, str) else None,
+        evidence=tuple(map(str, evidence)) if isinstance(evidence, list) else (),
+        unknown={name: json.dumps(value) for name, value in live.unknown.items()},
+        updated_by=live.updated_by,
+        updated_at=live.updated_at,
+    )
+
+
+def plan_document(plan: Plan, *, made_at: str, made_by: str) -> dict[str, Any]:
+    """Lay a plan out as the JSON file that is reviewed and applied.
+
+    Args:
+        plan: The plan.
+        made_at: When, RFC 3339.
+        made_by: By which knobctl.
+
+    Returns:
+        The document with a digest per tenant and one over the canonical JSON of all. None of its
+        keys is a kind key at the top: a plan that lies in a repository is nobody's document.
+    """
+    tenants = [tenant.content() for tenant in plan.tenants]
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "made_at": made_at,
+        "made_by": made_by,
+        "plan": {
+            "engine": plan.engine,
+            "fleet": plan.fleet,
+            "schema_digest": plan.schema_digest,
+            "managed_tenants": plan.managed,
+            "limits": plan.limits.as_json(),
+            "tenants": [{**content, "digest": digest(content)} for content in tenants],
+            "hazards": [hazard.as_json() for hazard in plan.hazards],
+        },
+    }
+    return {**document, "digest": digest(document)}
+
+
+def digest(value: Any) -> str:  # noqa: ANN401  any plain JSON value
+    """SHA-256, lower-case hex, over the RFC 8785 form of a plain value.
+
+    Raises:
+        InputError: If the value has no such form: a number beyond a double, for instance.
+    """
+    try:
+        return hashlib.sha256(rfc8785.dumps(value)).hexdigest()
+    except rfc8785.CanonicalizationError as error:
+        raise InputError(f"there is no canonical JSON of this: {error}") from error
+
+
+def schema_digest(catalogue: Catalogue) -> str:
+    """The digest of a knob schema."""
+    return digest(catalogue.schema)
+
+
+def worrying(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The findings that a reviewer must know of: errors and warnings that nothing waives."""
+    return tuple(one for one in findings if one.counts and one.severity is not Severity.INFO)

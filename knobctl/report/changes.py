@@ -1,0 +1,156 @@
+"""Diffs for people and machines: resets first, wire and effective values side by side, origins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from knobctl.changes.diff import Change, Op, resets_first
+from knobctl.changes.paths import PathStyle, spell
+from knobctl.engine.interface import NEVER_WRITTEN
+from knobctl.report.ages import ago
+from knobctl.text import count, spelled, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from knobctl.documents.model import Effective
+    from knobctl.engine.interface import LiveSet
+    from knobctl.knobs import KnobValue
+
+_COLOURS = {Op.RESET: "red", Op.CHANGE: "yellow", Op.SET: "green"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TenantDiff:
+    """The changes of one tenant, and what lies on either side."""
+
+    tenant: str
+    before: str
+    """What is compared, for people: `live r7 (anna, 2 h ago)`, `main:tenants/acme.yaml`."""
+    after: str
+    """What it is compared with: mostly a file."""
+    changes: tuple[Change, ...]
+    revision: str | None = None
+    """The live revision, where an engine was asked."""
+    effective: Effective | None = None
+    """Where the values of the right side come from, if documents say."""
+    unknown: Sequence[str] = ()
+    """Stored fields that the schema does not know."""
+
+    def as_json(self, style: PathStyle = PathStyle.FIELD) -> dict[str, Any]:
+        """The tenant's part of the contract's section 4."""
+        return {
+            "tenant": self.tenant,
+            "revision": self.revision,
+            "changed_field_paths": [spell(change.steps, style) for change in self.changes],
+            "changes": [change.as_json(style) for change in self.changes],
+        }
+
+
+def live_words(live: LiveSet, now: datetime) -> str:
+    """Name a live set: its revision, who wrote it, and when."""
+    if live.revision == NEVER_WRITTEN:
+        return "live, never written"
+    told = [visible(live.updated_by)] if live.updated_by else []
+    told += [ago(live.updated_at, now)] if live.updated_at else []
+    return " ".join(
+        part
+        for part in ("live", visible(live.revision or ""), f"({', '.join(told)})" if told else "")
+        if part
+    )
+
+
+def diff_text(diffs: Sequence[TenantDiff], *, colored: bool, style: PathStyle) -> str:
+    """Write diffs for people; tenants without changes are counted and not listed."""
+    changed = [diff for diff in diffs if diff.changes]
+    blocks = ["\n".join(_tenant_lines(diff, colored, style)) for diff in changed]
+    return "\n".join([*blocks, change_summary(diffs)])
+
+
+def _tenant_lines(diff: TenantDiff, colored: bool, style: PathStyle) -> list[str]:
+    name = click.style(visible(diff.tenant), bold=True) if colored else visible(diff.tenant)
+    lines = [f"{name}  {diff.before} -> {diff.after}"]
+    if diff.unknown:
+        names = ", ".join(map(visible, diff.unknown))
+        lines.append(f"  unknown to the schema, and lost by a push: {names}")
+    return lines + change_lines(
+        diff.changes, effective=diff.effective, colored=colored, style=style
+    )
+
+
+def change_lines(
+    changes: Iterable[Change],
+    *,
+    effective: Effective | None = None,
+    colored: bool = False,
+    style: PathStyle = PathStyle.FIELD,
+) -> list[str]:
+    """Write one line a change, resets first: what, from, to, and where the new value comes from."""
+    ordered = resets_first(changes)
+    rows = [
+        (
+            visible(spell(change.steps, style)),
+            _value(change.before, change.effective_before, unset=change.op is Op.SET),
+            _value(change.after, change.effective_after, unset=change.op is Op.RESET),
+            _origin(change, effective) if effective else "",
+        )
+        for change in ordered
+    ]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    return [
+        f"  {_op(change.op, colored)}  {path:{widths[0]}}  {before:{widths[1]}} -> {after:{widths[2]}}   {note}".rstrip()
+        for change, (path, before, after, note) in zip(ordered, rows, strict=True)
+    ]
+
+
+def _op(op: Op, colored: bool) -> str:
+    word = f"{op.value:6}"
+    return click.style(word, fg=_COLOURS[op]) if colored else word
+
+
+def _value(wire: KnobValue, effective: KnobValue, *, unset: bool) -> str:
+    """The value; where the wire holds none, the default that is in force."""
+    return f"default {visible(spelled(effective))}" if unset else visible(spelled(wire))
+
+
+def _origin(change: Change, effective: Effective) -> str:
+    written = effective.origin(change.knob)
+    if written is None:
+        return "not in the file; a push replaces the whole set" if change.op is Op.RESET else ""
+    place = visible(f"{written.location.file}:{written.location.line}")
+    if change.op is Op.RESET:
+        return f"written as {visible(written.literal)} in {place}, which means the default"
+    if written.document is not effective.document:
+        return f"from layer {visible(written.document.name)}, {place}"
+    return ""
+
+
+def change_summary(diffs: Sequence[TenantDiff]) -> str:
+    """Count what changes: `1 tenant, 2 fields, 1 of them a reset`."""
+    changed = [diff for diff in diffs if diff.changes]
+    left = len(diffs) - len(changed)
+    if not changed:
+        return f"{count(left, 'tenant')}, no changes"
+    fields = sum(len(diff.changes) for diff in changed)
+    resets = sum(change.op is Op.RESET for diff in changed for change in diff.changes)
+    words = f"{count(len(changed), 'tenant')}, {count(fields, 'field')}"
+    if resets:
+        words += f", {resets:,} of them {'a reset' if resets == 1 else 'resets'}"
+    return f"{words}; {left:,} unchanged" if left else words
+
+
+def diff_json(
+    diffs: Sequence[TenantDiff], *, outcome: str, exit_code: int, style: PathStyle
+) -> dict[str, Any]:
+    """The machine-readable diff, contract section 4."""
+    return {
+        "version": 1,
+        "command": "diff",
+        "outcome": outcome,
+        "exit_code": exit_code,
+        "tenants": [diff.as_json(style) for diff in sorted(diffs, key=lambda diff: diff.tenant)],
+    }
