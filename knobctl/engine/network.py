@@ -24,5 +24,5 @@ class Network:
     """How often a call that may be repeated is repeated."""
     backoff_s: float = 0.3
     """Pause before the second repetition; doubles each time, with as much jitter."""
-    longest_pause_s: float = 20.0
+    longest_pause_s: int = 20
     """Cap on any pause, Retry-After included: no server parks the command line for hours."""

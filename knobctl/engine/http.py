@@ -1,0 +1,215 @@
+"""An engine over HTTP: with our extensions where it has them, safely without where it has not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from knobctl.engine.answers import NonsenseError
+from knobctl.engine.capabilities import Capabilities
+from knobctl.engine.failures import CallFailedError, CallRefusedError
+from knobctl.engine.interface import NEVER_WRITTEN, LiveSet, NotOfferedError, Receipt
+from knobctl.engine.refusals import failed, moved, refused, says_not_written, speaks_of_tenant
+from knobctl.engine.settling import Sent, settle
+from knobctl.engine.transport import Call, Repeat, Transport
+from knobctl.engine.wire import (
+    audit_event,
+    list_field,
+    live_set,
+    read_config,
+    text_field,
+    wire_config,
+)
+from knobctl.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from knobctl.engine.network import Network
+    from knobctl.engine.tokens import Tokens
+    from knobctl.knobs import Catalogue, KnobValue
+
+SERVICE: Final = "upsquad.contextengine.v1.ContextEngineKnobsConfigService"
+GET: Final = f"{SERVICE}/GetContextEngineKnobsConfig"
+UPDATE: Final = f"{SERVICE}/UpdateContextEngineKnobsConfig"
+LIST: Final = f"{SERVICE}/ListContextEngineKnobsConfigs"
+EVENTS: Final = f"{SERVICE}/ListConfigAuditEvents"
+PAGE_SIZE: Final = 200
+MAX_PAGES: Final = 100_000
+
+
+class HttpEngine:
+    """An engine's knobs service at a URL."""
+
+    def __init__(
+        self,
+        url: str,
+        catalogue: Catalogue,
+        *,
+        tokens: Tokens,
+        network: Network,
+        notice: Callable[[str], None],
+    ) -> None:
+        self.name = url.rstrip("/")
+        self._catalogue = catalogue
+        self._tokens = tokens
+        self._transport = Transport(url, network)
+        self._capabilities = Capabilities(self.name, self._offers_list, tokens, notice)
+
+    def read(self, tenant: str) -> LiveSet:
+        """Read one tenant's set."""
+        answer = self._call(GET, {}, tenant)
+        if "revision" in answer:
+            self._capabilities.revisions_seen()
+        never = NEVER_WRITTEN if self._capabilities.has_revisions(tenant) else None
+        return self._live_set(answer, tenant, never)
+
+    def list(self) -> Iterator[LiveSet]:
+        """Read the sets of every tenant that the caller holds, page by page."""
+        for item in self._pages(LIST, {}, None, "configs"):
+            tenant = self._sane(text_field, item, "tenantId", "tenant_id")
+            if not tenant:
+                raise self._nonsense("a listed set without its tenant")
+            yield self._live_set(item, tenant, NEVER_WRITTEN)
+
+    def audit_events(
+        self, tenant: str | None = None, *, since: str | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Read audit events, page by page."""
+        body = {name: value for name, value in (("tenantId", tenant), ("since", since)) if value}
+        for item in self._pages(EVENTS, body, tenant, "events"):
+            event = self._sane(audit_event, item, self._catalogue)
+            if tenant is not None and event["tenant_id"] != tenant:
+                raise self._nonsense("an audit event of another tenant than the one asked for")
+            yield event
+
+    def replace(
+        self,
+        tenant: str,
+        knobs: Mapping[str, KnobValue],
+        *,
+        expected_revision: str | None,
+        reason: str,
+        idempotency_key: str,
+        expected_knobs: Mapping[str, KnobValue] | None = None,
+    ) -> Receipt:
+        """Replace a tenant's whole set, and find out what became of it where the answer is lost."""
+        sent = Sent(tenant, dict(knobs), expected_revision, expected_knobs)
+        body: dict[str, Any] = {"config": wire_config(knobs, self._catalogue)}
+        if expected_revision is not None:
+            body |= {"expectedRevision": expected_revision, "reason": reason}
+        elif expected_knobs is not None and self.read(tenant).knobs != expected_knobs:
+            raise moved(tenant)
+        call = Call(
+            method=UPDATE,
+            body=body,
+            repeat=Repeat.BARE_WRITE if expected_revision is None else Repeat.KEYED_WRITE,
+            token=self._tokens.token(tenant),
+            tenant=tenant,
+            idempotency_key=idempotency_key,
+        )
+        return self._write(call, sent)
+
+    def _write(self, call: Call, sent: Sent) -> Receipt:
+        try:
+            return self._receipt(self._transport.call(call), sent)
+        except NonsenseError as error:
+            lost = self._nonsense(str(error))
+            return settle(self.read, sent, because=lost, is_final=False)
+        except CallRefusedError as error:
+            lost = refused(self.name, error, sent.tenant)
+            if error.alone and sent.expected_revision is not None and error.error.code == "aborted":
+                raise moved(sent.tenant) from error
+            if error.alone and says_not_written(error):
+                raise lost from error
+            return settle(self.read, sent, because=lost, is_final=error.is_final)
+        except CallFailedError as error:
+            lost = failed(self.name, error)
+            if not error.started:
+                raise lost from error
+            return settle(self.read, sent, because=lost, is_final=False)
+
+    def _receipt(self, answer: Mapping[str, Any], sent: Sent) -> Receipt:
+        config = answer.get("config")
+        stored = read_config(config, self._catalogue)[0] if isinstance(config, dict) else sent.knobs
+        paths = list_field(answer, "changedFieldPaths", "changed_field_paths")
+        guarded = sent.expected_revision is not None
+        return Receipt(
+            knobs=stored,
+            revision=(text_field(answer, "revision") or None) if guarded else None,
+            changed_field_paths=tuple(map(str, paths)) if guarded else None,
+        )
+
+    def assert_addresses(self, tenants: Collection[str]) -> None:
+        """Make sure that a write to each of these tenants can reach that tenant."""
+        self._capabilities.assert_addresses(tenants)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def _offers_list(self, tenant: str) -> bool:
+        """Ask for the smallest list: engines with revisions have it, those of the given contract not."""
+        try:
+            self._transport.call(self._reading(LIST, {"pageSize": 1}, tenant))
+        except CallRefusedError as error:
+            if error.is_passing:
+                raise refused(self.name, error, tenant) from error
+            return False
+        except CallFailedError as error:
+            raise failed(self.name, error) from error
+        return True
+
+    def _reading(self, method: str, body: Mapping[str, Any], tenant: str | None) -> Call:
+        token = self._tokens.token(tenant)
+        return Call(method=method, body=body, repeat=Repeat.READ, token=token, tenant=tenant)
+
+    def _call(self, method: str, body: Mapping[str, Any], tenant: str | None) -> dict[str, Any]:
+        try:
+            return self._transport.call(self._reading(method, body, tenant))
+        except CallRefusedError as error:
+            if method != GET and not speaks_of_tenant(error, tenant, self._capabilities.revisions):
+                name = method.rpartition("/")[2]
+                raise NotOfferedError(f"{self.name} does not offer {name}") from error
+            raise refused(self.name, error, tenant) from error
+        except CallFailedError as error:
+            raise failed(self.name, error) from error
+
+    def _pages(
+        self, method: str, body: Mapping[str, Any], tenant: str | None, field: str
+    ) -> Iterator[Any]:
+        if tenant is None and self._tokens.per_tenant:
+            raise NotOfferedError(
+                f"{self.name} cannot be asked for all tenants at once: each has a token of its own",
+                hint="name the tenants",
+            )
+        token = ""
+        for _ in range(MAX_PAGES):
+            page = {"pageSize": PAGE_SIZE, "pageToken": token} if token else {"pageSize": PAGE_SIZE}
+            answer = self._call(method, {**body, **page}, tenant)
+            yield from self._sane(list_field, answer, field)
+            previous, token = (
+                token,
+                self._sane(text_field, answer, "nextPageToken", "next_page_token"),
+            )
+            if not token:
+                return
+            if token == previous:
+                break
+        raise self._nonsense("a list that does not end")
+
+    def _live_set(self, answer: Any, tenant: str, never: str | None) -> LiveSet:  # noqa: ANN401  any JSON
+        if not isinstance(answer, dict):
+            raise self._nonsense("a set that is no object")
+        found: LiveSet = self._sane(
+            live_set, answer, self._catalogue, tenant=tenant, revision=never
+        )
+        return found
+
+    def _sane(self, read: Callable[..., Any], *arguments: Any, **named: Any) -> Any:  # noqa: ANN401  what `read` gives
+        try:
+            return read(*arguments, **named)
+        except NonsenseError as error:
+            raise self._nonsense(str(error)) from error
+
+    def _nonsense(self, what: str) -> EngineError:
+        return EngineError(f"{self.name} answered nonsense: {what}")

@@ -1,0 +1,234 @@
+"""Sends one Connect call over HTTP and gives its JSON: sessions, time limits, repetitions, TLS."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
+from urllib3.util.retry import Retry
+
+from knobctl.engine.answers import (
+    MAX_ANSWER_BYTES,
+    NonsenseError,
+    excerpt,
+    parse_object,
+    wire_error,
+    without_token,
+)
+from knobctl.engine.failures import (
+    PASSING_STATUSES,
+    BrokenOffError,
+    CallFailedError,
+    CallRefusedError,
+    explain,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from knobctl.engine.network import Network
+
+_CHUNK_BYTES: Final = 64 * 1024
+
+
+class Repeat(Enum):
+    """When a call may be sent again."""
+
+    READ = "read"
+    """It changes nothing: whenever it failed on the way."""
+    KEYED_WRITE = "keyed write"
+    """The engine honours the idempotency key: as a read."""
+    BARE_WRITE = "bare write"
+    """Only where it provably did not start: no connection, or told to come back later."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One unary call."""
+
+    method: str
+    """`package.Service/Method`."""
+    body: Mapping[str, Any]
+    repeat: Repeat
+    token: str | None = None
+    tenant: str | None = None
+    idempotency_key: str | None = None
+
+    def headers(self, answer_timeout_s: float) -> dict[str, str]:
+        """The headers of the call."""
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Connect-Protocol-Version": "1",
+            "Connect-Timeout-Ms": str(int(answer_timeout_s * 1000)),
+        }
+        optional = {
+            "Authorization": f"Bearer {self.token}" if self.token else None,
+            "X-Tenant-Id": self.tenant,
+            "Idempotency-Key": self.idempotency_key,
+        }
+        return headers | {name: value for name, value in optional.items() if value is not None}
+
+
+class Transport:
+    """The way to one engine. One session a thread; safe to call from several."""
+
+    def __init__(self, url: str, network: Network) -> None:
+        self._url = url.rstrip("/")
+        self._network = network
+        self._local = threading.local()
+        self._sessions: list[requests.Session] = []
+        self._lock = threading.Lock()
+
+    def call(self, call: Call) -> dict[str, Any]:
+        """Send a call, repeatedly where it may be, and read its answer.
+
+        Raises:
+            CallRefusedError: If the answer is an error.
+            CallFailedError: If there is no answer, or it is none of the contract's.
+        """
+        try:
+            return self._once(call)
+        except BrokenOffError:
+            # urllib3 repeats what fails before the answer's headers; this came after them.
+            if call.repeat is Repeat.BARE_WRITE:
+                raise
+            return self._once(call)
+
+    def _once(self, call: Call) -> dict[str, Any]:
+        session = self._session()
+        adapter = session.get_adapter(self._url)
+        assert isinstance(adapter, HTTPAdapter)
+        # The session belongs to this thread, so the policy is this call's alone.
+        adapter.max_retries = retry_policy(call.repeat, self._network)
+        try:
+            with session.post(
+                f"{self._url}/{call.method}",
+                data=json.dumps(call.body, allow_nan=False).encode(),
+                headers=call.headers(self._network.answer_timeout_s),
+                timeout=(self._network.connect_timeout_s, self._network.answer_timeout_s),
+                allow_redirects=False,
+                stream=True,
+            ) as response:
+                return self._read(response, call.token)
+        except requests.RequestException as error:
+            reason, started = explain(error, self._network)
+            raise CallFailedError(without_token(reason, call.token), started=started) from error
+
+    def _read(self, response: requests.Response, token: str | None) -> dict[str, Any]:
+        status = response.status_code
+        lost = was_lost(response)
+        if 300 <= status < 400:
+            raise CallFailedError(
+                f"redirects elsewhere (HTTP {status}); redirects are not followed, the token stays here",
+                started=lost,
+            )
+        body = self._body(response)
+        if status != 200:
+            error = wire_error(status, body)
+            if not error.connect and 200 <= status < 300:
+                raise _nonsense(f"HTTP {status}", body, token)
+            message = without_token(error.message, token)
+            raise CallRefusedError(replace(error, message=message), status, alone=not lost)
+        try:
+            return parse_object(body)
+        except NonsenseError as error:
+            raise _nonsense(str(error), body, token) from error
+
+    def _body(self, response: requests.Response) -> bytes:
+        """Read an answer's body, to a limit of size and of time."""
+        deadline = time.monotonic() + self._network.answer_timeout_s
+        body = bytearray()
+        try:
+            for chunk in _chunks(response.raw):
+                body += chunk
+                if len(body) > MAX_ANSWER_BYTES:
+                    raise CallFailedError(
+                        f"answered nonsense: more than {MAX_ANSWER_BYTES:,} bytes", started=True
+                    )
+                if time.monotonic() > deadline:
+                    raise CallFailedError("drips its answer for too long", started=True)
+        except (HTTPError, OSError) as error:
+            raise BrokenOffError("broke off in the middle of its answer", started=True) from error
+        return bytes(body)
+
+    def _session(self) -> requests.Session:
+        session: requests.Session | None = getattr(self._local, "session", None)
+        if session is None:
+            session = self._local.session = new_session(self._network)
+            with self._lock:
+                self._sessions.append(session)
+        return session
+
+    def close(self) -> None:
+        """Close the connections of every thread."""
+        with self._lock:
+            for session in self._sessions:
+                session.close()
+            self._sessions.clear()
+
+
+def was_lost(response: requests.Response) -> bool:
+    """Whether an attempt before this answer got as far as the engine and gave no answer."""
+    retries = response.raw.retries
+    return any(
+        attempt.error and not isinstance(attempt.error, (NewConnectionError, ConnectTimeoutError))
+        for attempt in (retries.history if retries else ())
+    )
+
+
+def _chunks(raw: Any) -> Iterator[bytes]:  # noqa: ANN401  requests does not type its raw response
+    while chunk := raw.read1(_CHUNK_BYTES, decode_content=True):
+        yield chunk
+
+
+def _nonsense(what: str, body: bytes, token: str | None) -> CallFailedError:
+    said = excerpt(body, token)
+    return CallFailedError(f"answered nonsense ({what}): {said or 'nothing'}", started=True)
+
+
+def new_session(network: Network) -> requests.Session:
+    """Make a session that asks the environment nothing; proxy and trust are decided already."""
+    session = requests.Session()
+    session.trust_env = False  # a third faster, and no netrc
+    session.max_redirects = 0
+    session.headers.clear()
+    session.headers["User-Agent"] = "knobctl"
+    session.headers["Accept-Encoding"] = "gzip"
+    if network.proxy:
+        session.proxies = {"http": network.proxy, "https": network.proxy}
+    session.verify = str(network.ca_bundle) if network.ca_bundle else True
+    for scheme in ("https://", "http://"):
+        session.mount(scheme, HTTPAdapter(pool_connections=1, pool_maxsize=1))
+    return session
+
+
+def retry_policy(repeat: Repeat, network: Network) -> Retry:
+    """Say when urllib3 sends a call again: with jitter, and with Retry-After honoured up to a cap.
+
+    urllib3 itself counts 429 and 503 with Retry-After as "come back later".
+    """
+    bare = repeat is Repeat.BARE_WRITE
+    return Retry(
+        total=network.retries,
+        connect=network.retries,
+        read=0 if bare else network.retries,
+        other=0,
+        redirect=0,
+        status=network.retries,
+        status_forcelist=(429,) if bare else PASSING_STATUSES,
+        allowed_methods=frozenset({"POST"}),
+        backoff_factor=network.backoff_s,
+        backoff_max=network.longest_pause_s,
+        backoff_jitter=network.backoff_s,
+        retry_after_max=network.longest_pause_s,
+        respect_retry_after_header=True,
+        raise_on_status=False,
+    )
