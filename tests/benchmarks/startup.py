@@ -1,13 +1,13 @@
 """Start-up of knobctl as ratios to a bare interpreter and to `import click`.
 
-Run: python tests/benchmarks/startup.py
+Run: python -m tests.benchmarks.startup
 """
 
 import shutil
 import sys
 from pathlib import Path
 
-from timing import line, medians
+from tests.benchmarks.timing import line, medians
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Validation of 10,000 tenant files against two named peers, and check against validate.
 
-Run: python tests/benchmarks/validate.py [COUNT]
+Run: python -m tests.benchmarks.validate [COUNT]
 
 The peers are installed into a temporary folder: check-jsonschema from PyPI, and Sourcemeta's
 `jsonschema` from npm (a C++ binary), which is left out, and said so, where npm is missing.
@@ -13,7 +13,7 @@ import tempfile
 import venv
 from pathlib import Path
 
-from timing import line, medians, peak_mebibytes, tenant_files
+from tests.benchmarks.timing import line, medians, peak_mebibytes, tenant_files
 
 SCHEMA = Path(__file__).parent.parent.parent / "schemas" / "knob-set.v1.schema.json"
 
