@@ -159,7 +159,6 @@ class Session:
             network=self._network(),
             actor=self.actor,
             clock=self.now,
-            data_folder=self.data_folder,
             notice=self.notice,
         )
         self._opened.callback(engine.close)

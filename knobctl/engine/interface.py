@@ -67,6 +67,8 @@ class LiveSet:
     where it holds a value that the schema does not take, such as a mode of a newer engine; it is then
     not in `knobs`.
     """
+    last_good: bool = False
+    """Whether the engine could not ask its store, so that this is the last good set, still in force."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

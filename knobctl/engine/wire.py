@@ -51,6 +51,8 @@ def live_set(
     config = answer.get("config")
     if not isinstance(config, dict):
         raise NonsenseError("the answer holds no config")
+    if text_field(answer, "tenantId", "tenant_id") not in {"", tenant}:
+        raise NonsenseError("the set of another tenant than the one asked for")
     knobs, unknown = read_config(config, catalogue)
     return LiveSet(
         tenant=tenant,
@@ -59,6 +61,7 @@ def live_set(
         updated_at=text_field(answer, "updatedAt", "updated_at") or None,
         updated_by=text_field(answer, "updatedBy", "updated_by") or None,
         unknown=unknown,
+        last_good=bool(answer.get("lastGood", answer.get("last_good"))),
     )
 
 

@@ -1,0 +1,156 @@
+"""The reference engine inside this process. The only way from the client's side into `server`."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from knobctl.engine.interface import (
+    EngineRefusedError,
+    LiveSet,
+    Receipt,
+    TenantNotFoundError,
+    Violation,
+)
+from knobctl.engine.refusals import moved
+from knobctl.engine.target import EMBEDDED
+from knobctl.server.auth import local_caller
+from knobctl.server.knobs import open_service
+from knobctl.server.refusal import Code, ServiceError
+from knobctl.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+    from datetime import datetime
+
+    from knobctl.knobs import Catalogue, KnobValue
+    from knobctl.server.knobs import KnobsService
+    from knobctl.server.stored import Page, Stored
+
+PAGE_SIZE: Final = 1000
+T = TypeVar("T")
+
+
+def open_embedded(
+    url: str, catalogue: Catalogue, *, actor: str, clock: Callable[[], datetime]
+) -> EmbeddedEngine:
+    """Open the reference engine over a file.
+
+    Args:
+        url: `embedded:FILE`; `embedded:` alone is `engine.db` in the user's data folder.
+        catalogue: The knobs.
+        actor: The local user, who becomes the actor of audit events.
+        clock: Tells the time, with its zone.
+
+    Raises:
+        EngineError: If the file cannot be used.
+    """
+    named = url.removeprefix(EMBEDDED)
+    store = f"{EMBEDDED}{Path(named).expanduser()}" if named else EMBEDDED
+    return EmbeddedEngine(url, open_service(store, catalogue, clock=clock), actor=actor)
+
+
+class EmbeddedEngine:
+    """The reference engine in this process; the caller is the local user, L4, all tenants."""
+
+    def __init__(self, name: str, service: KnobsService, *, actor: str) -> None:
+        self.name = name
+        self._service = service
+        self._caller = local_caller(actor)
+
+    def read(self, tenant: str) -> LiveSet:
+        """Read one tenant's set; an empty one where it was never written."""
+        return _live(self._asked(tenant, lambda: self._service.get(self._caller, tenant)))
+
+    def list(self) -> Iterator[LiveSet]:
+        """Read the sets of every tenant that was ever written."""
+        service, caller = self._service, self._caller
+        for stored in self._pages(
+            lambda token: service.list(caller, page_size=PAGE_SIZE, page_token=token)
+        ):
+            yield _live(stored)
+
+    def audit_events(
+        self, tenant: str | None = None, *, since: str | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Read audit events, oldest first."""
+        yield from self._pages(
+            lambda token: self._service.audit_events(
+                self._caller, tenant=tenant, since=since, page_size=PAGE_SIZE, page_token=token
+            ),
+            tenant,
+        )
+
+    def replace(
+        self,
+        tenant: str,
+        knobs: Mapping[str, KnobValue],
+        *,
+        expected_revision: str | None,
+        reason: str,
+        idempotency_key: str,
+        expected_knobs: Mapping[str, KnobValue] | None = None,  # noqa: ARG002  revisions say more
+    ) -> Receipt:
+        """Replace a tenant's whole set."""
+        updated = self._asked(
+            tenant,
+            lambda: self._service.update(
+                self._caller,
+                tenant,
+                knobs,
+                expected_revision=expected_revision,
+                reason=reason,
+                idempotency_key=idempotency_key,
+            ),
+        )
+        return Receipt(
+            knobs=updated.stored.knobs,
+            revision=updated.stored.revision,
+            changed_field_paths=updated.changed_field_paths,
+        )
+
+    def assert_addresses(self, tenants: Collection[str]) -> None:
+        """Every tenant is addressed by its name here."""
+
+    def close(self) -> None:
+        """Close the store."""
+        self._service.close()
+
+    def _pages(self, page: Callable[[str], Page[T]], tenant: str | None = None) -> Iterator[T]:
+        token = ""
+        while True:
+            found = self._asked(tenant, partial(page, token))
+            yield from found.items
+            token = found.next_page_token
+            if not token:
+                return
+
+    def _asked(self, tenant: str | None, ask: Callable[[], T]) -> T:
+        try:
+            return ask()
+        except ServiceError as error:
+            raise self._explained(error, tenant) from error
+
+    def _explained(self, error: ServiceError, tenant: str | None) -> Exception:
+        said = visible(error.message)
+        if error.code is Code.ABORTED and tenant:
+            return moved(tenant)
+        if error.code is Code.NOT_FOUND:
+            return TenantNotFoundError(f"{self.name} has no tenant {visible(tenant or '')}: {said}")
+        return EngineRefusedError(
+            f"{self.name} refused ({error.code}): {said}",
+            code=str(error.code),
+            violations=tuple(Violation(v.field, v.description) for v in error.violations),
+        )
+
+
+def _live(stored: Stored) -> LiveSet:
+    return LiveSet(
+        tenant=stored.tenant,
+        knobs=stored.knobs,
+        revision=stored.revision,
+        updated_at=stored.updated_at,
+        updated_by=stored.updated_by,
+        last_good=stored.last_good,
+    )
