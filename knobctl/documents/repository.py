@@ -26,6 +26,7 @@ from knobctl.knobs import load_catalogue
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from knobctl.documents.tree import Text
     from knobctl.knobs import Catalogue
 
 STDIN: Final = "<stdin>"
@@ -54,6 +55,8 @@ class Repository:
     """Files around the judged ones that look like ours and cannot be read."""
     names: dict[str, str] = field(default_factory=dict)
     """By source, the name relative to the root."""
+    texts: dict[str, Text] = field(default_factory=dict)
+    """By source, the texts of the judged files and of those around them that hold documents of ours."""
 
     @property
     def documents(self) -> list[Document]:
@@ -303,7 +306,7 @@ class _Opening:
 
     def _source(self, name: str) -> str:
         if name.startswith("../"):
-            return os.path.relpath(os.path.join(self._files.root, name), self._cwd)
+            return os.path.relpath(self._files.root / name, self._cwd)
         shown = self._shown
         return os.path.normpath(shown + name) if shown.startswith("..") else shown + name
 
@@ -315,6 +318,7 @@ class _Opening:
         repository.judged += found.documents
         repository.findings += found.findings
         repository.names[source] = name
+        repository.texts[source] = text
         if found.strangers and not found.documents:
             repository.skipped.append(source)
 
@@ -361,6 +365,8 @@ class _Opening:
             found = sort_documents(text, named=False)
             repository.others += found.documents
             repository.names[source] = name
+            if found.documents:
+                repository.texts[source] = text
             if text.troubles:
                 repository.unread.append(source)
 
