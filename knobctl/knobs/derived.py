@@ -51,3 +51,43 @@ def _literal(value: float | str) -> str:
         escaped = value.replace("'", "''")
         return f"'{escaped}'"
     return repr(value)
+
+
+PROTO_PACKAGE = "upsquad.contextengine.v1"
+
+
+def proto_text(catalogue: Catalogue) -> str:
+    """Write the `.proto` of the config message: one field a knob, and the enum of the on/off knobs."""
+    fields = "\n".join(_proto_field(knob) for knob in catalogue)
+    return f"""\
+// The knobs of one tenant. Derived from the knob schema by `knobctl schema --as proto`.
+syntax = "proto3";
+
+package {PROTO_PACKAGE};
+
+// Whether something is on. The zero value means the platform default.
+enum KnobMode {{
+  KNOB_MODE_UNSPECIFIED = 0;
+  ENABLED = 1;
+  DISABLED = 2;
+}}
+
+// A knob at its zero value means the platform default, as if it were not sent.
+message ContextEngineKnobsConfig {{
+{fields}
+}}
+"""
+
+
+def _proto_field(knob: Knob) -> str:
+    comment = f"{knob.description} Takes {knob.range_text}; the platform default is {knob.default}."
+    named = (
+        "" if knob.json_name == _lower_camel(knob.name) else f' [json_name = "{knob.json_name}"]'
+    )
+    return f"  // {comment}\n  {knob.type} {knob.name} = {knob.field_number}{named};"
+
+
+def _lower_camel(name: str) -> str:
+    """The name that protobuf gives a field in JSON by itself."""
+    first, *rest = name.split("_")
+    return first + "".join(part[:1].upper() + part[1:] for part in rest)

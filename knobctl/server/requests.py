@@ -7,6 +7,7 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from knobctl.knobs import KnobType
 from knobctl.server.audit import rfc3339
 from knobctl.server.refusal import Violation, invalid
 from knobctl.text import spelled, visible
@@ -45,17 +46,25 @@ def accepted_config(catalogue: Catalogue, config: Mapping[str, object]) -> dict[
 def _violation(knob: Knob | None, name: str, value: object) -> Violation | None:
     if knob is None:
         return Violation(name, f"{visible(name)} is no knob")
+    return value_violation(knob, value)
+
+
+def value_violation(knob: Knob, value: object) -> Violation | None:
+    """Say what is wrong with a value of a knob; None where it takes it."""
     if knob.accepts(value):
         return None
     written = visible(spelled(value)[:80])
-    return Violation(name, f"{name} is {written}; it must be 0 or {_range(knob)}")
+    return Violation(knob.name, f"{knob.name} is {written}; it must be {_values(knob)}")
 
 
-def _range(knob: Knob) -> str:
-    if knob.choices:
-        return f"one of {', '.join(knob.choices)}"
-    whole = "a whole number " if knob.type == "int32" else ""
-    return f"{whole}in {knob.range_text}"
+def _values(knob: Knob) -> str:
+    match knob.type:
+        case KnobType.MODE:
+            return f"one of {', '.join(knob.choices)}"
+        case KnobType.INT32:
+            return f"0 or a whole number in {knob.range_text}"
+        case KnobType.DOUBLE:
+            return f"0 or in {knob.range_text}" if knob.minimum != 0 else f"in {knob.range_text}"
 
 
 def accepted_reason(reason: str) -> str:

@@ -1,0 +1,110 @@
+"""Serves the engine on a port until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+from typing import TYPE_CHECKING, Any, Final
+
+from hypercorn.asyncio import serve as serve_asgi
+from hypercorn.config import Config
+
+from knobctl.errors import UsageError
+from knobctl.server.rpc import knobs_application
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from knobctl.server.knobs import KnobsService
+
+GRACE_S: Final = 10.0
+"""How long calls in flight may take after a stop."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Take a port.
+
+    Args:
+        host: Name or address to bind to.
+        port: 0 for any free one.
+
+    Raises:
+        UsageError: If it cannot be had.
+    """
+    try:
+        family, kind, number, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind, number)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+    except OSError as error:
+        raise UsageError(
+            f"cannot listen on {host} port {port}: {error.strerror}",
+            hint="choose another --port; 0 takes any free one",
+        ) from error
+    return listening
+
+
+def serve(service: KnobsService, listening: socket.socket, *, ready: Callable[[], None]) -> None:
+    """Serve on a port that was taken, until SIGTERM or SIGINT; calls in flight are finished.
+
+    Args:
+        service: The knobs service.
+        listening: The socket of `listen`.
+        ready: Called when calls are answered.
+    """
+    asyncio.run(_serve(service, listening, ready))
+
+
+async def _serve(
+    service: KnobsService, listening: socket.socket, ready: Callable[[], None]
+) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+
+    async def until_stopped() -> None:
+        ready()
+        await stop.wait()
+
+    config = Config()
+    config.bind = [f"fd://{listening.detach()}"]
+    config.graceful_timeout = GRACE_S
+    config.include_server_header = False
+    config.errorlog = logging.getLogger("knobctl.server.http")
+    await serve_asgi(
+        Mounted({app.path: app for app in [knobs_application(service)]}),
+        config,
+        shutdown_trigger=until_stopped,
+    )
+
+
+class Mounted:
+    """ASGI applications by the path of their service."""
+
+    def __init__(self, applications: dict[str, Any]) -> None:
+        self._applications = applications
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401  ASGI's own types are no stricter
+        """Pass a request to its service; answer 404 where there is none."""
+        if scope["type"] == "lifespan":
+            await _lifespan(receive, send)
+            return
+        service = "/" + scope["path"].lstrip("/").partition("/")[0]
+        application = self._applications.get(service)
+        if application and scope["type"] == "http":
+            await application(scope, receive, send)
+            return
+        await send({"type": "http.response.start", "status": 404, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def _lifespan(receive: Any, send: Any) -> None:  # noqa: ANN401  as above
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return

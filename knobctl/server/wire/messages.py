@@ -1,0 +1,82 @@
+"""Sets and events to messages, and configs from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from knobctl.knobs import KnobType
+from knobctl.server.wire.knobs_pb import ContextEngineKnobsConfig, KnobMode
+from knobctl.server.wire.knobs_service_pb import (
+    ConfigAuditEvent,
+    GetContextEngineKnobsConfigResponse,
+    UpdateContextEngineKnobsConfigResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from knobctl.knobs import Catalogue, Knob, KnobValue
+    from knobctl.server.stored import Stored, Updated
+
+
+def config_values(
+    catalogue: Catalogue, config: ContextEngineKnobsConfig | None
+) -> dict[str, KnobValue]:
+    """Give every field of a config by its canonical name, as the knob would write its value."""
+    return (
+        {knob.name: _value(knob, getattr(config, knob.name)) for knob in catalogue}
+        if config
+        else {}
+    )
+
+
+def _value(knob: Knob, value: float) -> KnobValue:
+    if knob.type is not KnobType.MODE:
+        return value
+    number = int(value)
+    return knob.choices[number] if 0 <= number < len(knob.choices) else str(number)
+
+
+def config_message(catalogue: Catalogue, knobs: Mapping[str, Any]) -> ContextEngineKnobsConfig:
+    """Make the config of a set."""
+    config = ContextEngineKnobsConfig()
+    for name, value in knobs.items():
+        knob = catalogue[name]
+        is_mode = knob.type is KnobType.MODE
+        setattr(
+            config, name, KnobMode(knob.choices.index(value)) if is_mode else knob.canonical(value)
+        )
+    return config
+
+
+def set_message(catalogue: Catalogue, stored: Stored) -> GetContextEngineKnobsConfigResponse:
+    """Make the answer of Get, which List repeats."""
+    return GetContextEngineKnobsConfigResponse(
+        config=config_message(catalogue, stored.knobs),
+        revision=stored.revision,
+        updated_at=stored.updated_at or "",
+        updated_by=stored.updated_by or "",
+        tenant_id=stored.tenant,
+        last_good=stored.last_good,
+    )
+
+
+def updated_message(
+    catalogue: Catalogue, updated: Updated
+) -> UpdateContextEngineKnobsConfigResponse:
+    """Make the answer of Update and Revert."""
+    stored = updated.stored
+    return UpdateContextEngineKnobsConfigResponse(
+        config=config_message(catalogue, stored.knobs),
+        revision=stored.revision,
+        updated_at=stored.updated_at or "",
+        updated_by=stored.updated_by or "",
+        tenant_id=stored.tenant,
+        changed_field_paths=list(updated.changed_field_paths),
+    )
+
+
+def event_message(catalogue: Catalogue, event: Mapping[str, Any]) -> ConfigAuditEvent:
+    """Make the message of an audit event."""
+    sets = {name: config_message(catalogue, event[name]) for name in ("before", "after")}
+    return ConfigAuditEvent(**{**event, **sets})
