@@ -102,7 +102,7 @@ def _layers_of(tenant: Document, repository: Repository) -> Iterator[Finding]:
             )
 
 
-def _layer_finding(  # noqa: PLR0913, PLR0917  the parts of one finding
+def _layer_finding(
     tenant: Document,
     index: int,
     rule: str,

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.model import Document, Kind
-from knobctl.documents.reader import Spot, Tree
+from knobctl.documents.tree import Spot, Tree
 from knobctl.documents.troubles import findings_of
 from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from knobctl.documents.reader import Text, Value
+    from knobctl.documents.tree import Text, Value
 
 KIND_KEYS: Final = frozenset(kind.value for kind in Kind)
 TENANT_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?\Z")
 _FIELDS: Final = frozenset(
-    """version labels owner layers evidence knobs rule tenants up_to reason approved_by expires title
-    severity when at message hint examples include limits protected freeze probes reason_required""".split()
+    "version labels owner layers evidence knobs rule tenants up_to reason approved_by expires title"  # noqa: SIM905  a list of words reads better as words
+    " severity when at message hint examples include limits protected freeze probes reason_required".split()
 )
 _ONE_OF: Final = "exactly one of tenant, layer, policy, waiver and fleet says what a document is"
 
@@ -120,29 +120,34 @@ def _problem(text: Text, tree: Tree, *, named: bool) -> Finding | None:
     assert isinstance(spot.children, dict)
     kinds = [key for key in value if key in KIND_KEYS]
     if kinds:
-        first, second = spot.children[kinds[0]], spot.children[kinds[1]]
+        second = spot.children[kinds[1]]
         message = f"the document says {kinds[0]} and {kinds[1]}"
-        del first
         return _unknown(
             text, second.key, second.key + len(kinds[1]), message, f"{_ONE_OF}; divide it with ---"
         )
+    return _kindless(text, tree, value, spot.children, named=named)
+
+
+def _kindless(
+    text: Text, tree: Tree, value: dict[str, Value], spots: dict[str, Spot], *, named: bool
+) -> Finding | None:
     ours = "knobs" in value
-    for key in value:
+    for key, written in value.items():
         meant = _near(key)
         if meant and (
-            ours or (isinstance(value[key], str) and _FIELDS.issuperset(value.keys() - {key}))
+            ours or (isinstance(written, str) and _FIELDS.issuperset(value.keys() - {key}))
         ):
-            at = spot.children[key].key
+            at = spots[key].key
             return _unknown(
                 text,
                 at,
                 at + len(key),
                 f"{key} is no kind of document",
                 f"did you mean {meant}?",
-                value[key],
+                written,
             )
     if ours:
-        at = spot.children["knobs"].key
+        at = spots["knobs"].key
         return _unknown(
             text,
             at,
@@ -151,7 +156,9 @@ def _problem(text: Text, tree: Tree, *, named: bool) -> Finding | None:
             "write tenant: NAME or layer: NAME above them",
         )
     if named:
-        return _unknown(text, spot.start, spot.start, "this is no document of knobctl", _ONE_OF)
+        return _unknown(
+            text, tree.spot.start, tree.spot.start, "this is no document of knobctl", _ONE_OF
+        )
     return None
 
 

@@ -12,7 +12,7 @@ from knobctl.text import decimal_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from knobctl.documents.reader import Spot, Text, Tree, Value
+    from knobctl.documents.tree import Spot, Text, Tree, Value
     from knobctl.finding import Location
     from knobctl.knobs import Catalogue, KnobValue
 

@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from knobctl.documents.globs import matcher
 from knobctl.documents.reader import MAX_BYTES
 from knobctl.documents.sources import SUFFIXES
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
 
 class GitTree:
     """The files below a folder as a revision has them. A context manager: it keeps one Git process open."""
 
-    def __init__(self, root: Path, revision: str, skip: Sequence[str] = ()) -> None:
+    def __init__(self, root: Path, revision: str) -> None:
         """Look up the revision.
 
         Args:
             root: A folder inside the working tree; names are relative to it.
             revision: What the user wrote: a branch, a tag, `HEAD~3`, a hash.
-            skip: Patterns of what is passed over.
 
         Raises:
             UsageError: If this is no Git repository or it has no such revision.
         """
         self.root = root
         self.prefix = f"{revision}:"
-        self._skips = matcher(skip)
         # --end-of-options: a revision that looks like an option is a revision all the same.
         self.commit = (
             self._git(
@@ -48,7 +45,7 @@ class GitTree:
         self._blobs = dict(self._listed())
         self._reader: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> GitTree:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -91,7 +88,7 @@ class GitTree:
 
     def _passed_over(self, name: str, start: int) -> bool:
         steps = name[start:].split("/")
-        return any(step.startswith(".") for step in steps) or self._skips(name)
+        return any(step.startswith(".") for step in steps)
 
     def _listed(self) -> Iterator[tuple[str, str]]:
         """Regular files with their blobs; links and submodules are none."""
@@ -104,8 +101,8 @@ class GitTree:
 
     def _content(self, blob: str) -> bytes:
         if self._reader is None:
-            self._reader = subprocess.Popen(
-                ["git", "-C", str(self.root), "cat-file", "--batch"],
+            self._reader = subprocess.Popen(  # noqa: S603  fixed arguments, no shell
+                ["git", "-C", str(self.root), "cat-file", "--batch"],  # noqa: S607  the Git that the user's PATH has
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -120,14 +117,16 @@ class GitTree:
         size = int(header[2])
         content = self._reader.stdout.read(min(size, MAX_BYTES + 1))
         rest = size + 1 - len(content)
-        while rest > 0:
-            rest -= len(self._reader.stdout.read(min(rest, MAX_BYTES)))
+        while rest > 0 and (passed := len(self._reader.stdout.read(min(rest, MAX_BYTES)))):
+            rest -= passed
         return content
 
     def _git(self, *arguments: str) -> bytes:
         try:
-            done = subprocess.run(
-                ["git", "-C", str(self.root), *arguments], capture_output=True, check=False
+            done = subprocess.run(  # noqa: S603  an argument list, no shell; --end-of-options guards the revision
+                ["git", "-C", str(self.root), *arguments],  # noqa: S607  the Git that the user's PATH has
+                capture_output=True,
+                check=False,
             )
         except FileNotFoundError as error:
             raise UsageError("Git is not installed; a revision needs it") from error

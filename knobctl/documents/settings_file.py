@@ -45,6 +45,7 @@ def parse_settings(path: Path) -> RepositorySettings:
     Raises:
         InputError: Naming the line and the key that is wrong.
     """
+    text = ""
     try:
         text = path.read_bytes().decode("utf-8-sig")
         file = _File.model_validate(tomllib.loads(text))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.model import Kind
 from knobctl.finding import Finding, Related, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from knobctl.documents.model import Document
-    from knobctl.documents.reader import Spot, Text, Trouble
-
-Path: TypeAlias = "tuple[str | int, ...]"
+    from knobctl.documents.tree import Path, Spot, Text, Trouble
 
 _WARNINGS: Final = frozenset({"ambiguous-scalar", "invisible-characters"})
 
@@ -70,19 +68,7 @@ def _scalar(document: Document, path: Path, start: int) -> object:
 def _places(root: Spot) -> dict[int, Path]:
     """The paths of all keys and values by the offset at which they start."""
     places: dict[int, Path] = {}
-    for path, spot in _walk(root, ()):
+    for path, spot in root.walk():
         places.setdefault(spot.key, path)
         places.setdefault(spot.start, path)
     return places
-
-
-def _walk(spot: Spot, path: Path) -> Iterator[tuple[Path, Spot]]:
-    yield path, spot
-    children = spot.children
-    pairs: Iterable[tuple[str | int, Spot]] = ()
-    if isinstance(children, dict):
-        pairs = children.items()
-    elif children is not None:
-        pairs = enumerate(children)
-    for step, child in pairs:
-        yield from _walk(child, (*path, step))
