@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from knobctl.errors import UsageError
+from knobctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,7 +84,8 @@ def limits_of(
             and consent.
 
     Raises:
-        UsageError: If a flag's value is no share, or a time of the fleet has no offset.
+        UsageError: If a flag's value is no share.
+        InputError: If a time of the fleet is none.
     """
     flags = Limits(
         max_tenants=(Bound(Fraction(max_tenants), str(max_tenants), "--max-tenants"),)
@@ -178,14 +179,14 @@ def moment(text: str) -> datetime:
     """Read an RFC 3339 time; a date alone is its first moment in UTC.
 
     Raises:
-        UsageError: If it is no time, or has a time of day without an offset.
+        InputError: If it is no time, or has a time of day without an offset.
     """
     try:
         value = datetime.fromisoformat(text)
     except ValueError as error:
-        raise UsageError(f"{text!r} is no RFC 3339 time") from error
+        raise InputError(f"{text!r} is no RFC 3339 time") from error
     if value.tzinfo is None:
         if len(text) > len("2099-12-20"):
-            raise UsageError(f"{text!r} has no offset; write one, such as +01:00 or Z")
+            raise InputError(f"{text!r} has no offset; write one, such as +01:00 or Z")
         return value.replace(tzinfo=UTC)
     return value

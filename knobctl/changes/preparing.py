@@ -1,0 +1,206 @@
+"""From documents and an engine to a plan: choose, validate, read live, check, compare."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from knobctl.changes.plan import Plan, TenantPlan, plan_tenant, schema_digest
+from knobctl.documents.model import Document, Kind
+from knobctl.documents.repository import belongs
+from knobctl.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import date
+
+    from knobctl.changes.limits import Limits
+    from knobctl.checks.report import Report
+    from knobctl.documents.model import Effective
+    from knobctl.documents.repository import Repository
+    from knobctl.engine.interface import Engine, LiveSet
+    from knobctl.finding import Finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What is known before anything is written."""
+
+    report: Report
+    """The findings; with errors among them there is no plan."""
+    plan: Plan | None = None
+    effective: Mapping[str, Effective] = field(default_factory=dict)
+    """By tenant, where every value comes from."""
+    live: Mapping[str, LiveSet] = field(default_factory=dict)
+
+
+def fleet_of(repository: Repository, name: str | None) -> Document | None:
+    """Find the fleet that applies, and make sure that it is whole: a broken fleet is not "no limits".
+
+    Raises:
+        UsageError: If the named one does not exist.
+        InputError: If its document has errors.
+    """
+    from knobctl.checks import validate_repository
+
+    fleet = repository.fleet(name)
+    if fleet is None:
+        return None
+    faults = validate_repository(replace(repository, judged=[fleet], others=[], findings=[]))
+    if faults.errors:
+        first = faults.findings[0]
+        raise InputError(
+            f"fleet {fleet.name} ({fleet.source}:{fleet.location().line}) has errors: {first.message}",
+            hint=f"see them all: knobctl validate {fleet.source}",
+        )
+    return fleet
+
+
+def narrowed(
+    repository: Repository,
+    fleet: Document | None,
+    keep: Callable[[Document], bool] = lambda _: True,
+) -> Repository:
+    """Leave only those tenants judged that belong to a fleet and that are chosen.
+
+    Raises:
+        UsageError: If none is left, or one tenant is left twice: then a fleet must be named.
+    """
+    chosen = [tenant for tenant in repository.tenants_of(fleet) if keep(tenant)]
+    if repository.tenants and not chosen:
+        where = f" of fleet {fleet.name}" if fleet else ""
+        raise UsageError(
+            f"none of {len(repository.tenants)} tenants is chosen{where}",
+            hint="see what there is: knobctl resolve",
+        )
+    _refuse_ambiguity(repository, chosen, fleet)
+    kept = set(map(id, chosen))
+    judged = [one for one in repository.judged if one.kind is not Kind.TENANT or id(one) in kept]
+    left = [one for one in repository.judged if one.kind is Kind.TENANT and id(one) not in kept]
+    return replace(repository, judged=judged, others=[*left, *repository.others])
+
+
+def _refuse_ambiguity(
+    repository: Repository, chosen: list[Document], fleet: Document | None
+) -> None:
+    """Refuse a tenant that several fleets claim, where none is named; one fleet's own are findings."""
+    if fleet is not None:
+        return
+    seen: dict[str, Document] = {}
+    for tenant in chosen:
+        other = seen.setdefault(tenant.name, tenant)
+        fleets = {one.name for each in (tenant, other) for one in repository.fleets_of(each)}
+        if other is not tenant and len(fleets) > 1:
+            raise UsageError(
+                f"{tenant.name} stands in {other.source} and in {tenant.source}, for the fleets "
+                f"{' and '.join(sorted(fleets))}",
+                hint="say which one is meant: --fleet NAME",
+            )
+
+
+def managed(repository: Repository, fleet: Document | None) -> int:
+    """How many tenants the documents of a fleet manage, the base of a share."""
+    tenants = repository.of_kind(Kind.TENANT)
+    if fleet is None:
+        return len({tenant.name for tenant in tenants})
+    return len(
+        {
+            tenant.name
+            for tenant in tenants
+            if belongs(fleet, repository.names.get(tenant.source, tenant.source))
+        }
+    )
+
+
+def read_live(engine: Engine, tenants: Iterable[str], *, parallelism: int) -> dict[str, LiveSet]:
+    """Read the live sets of tenants, several at a time.
+
+    Raises:
+        EngineError: The first failure; the rest is not waited for.
+    """
+    with ThreadPoolExecutor(max_workers=parallelism, thread_name_prefix="read") as pool:
+        running = {tenant: pool.submit(engine.read, tenant) for tenant in tenants}
+        try:
+            return {tenant: future.result() for tenant, future in running.items()}
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def prepare(
+    repository: Repository,
+    engine: Callable[[], Engine],
+    *,
+    today: date,
+    fleet: Document | None,
+    limits: Limits,
+    parallelism: int,
+) -> Prepared:
+    """Make the plan of what the judged tenants want.
+
+    Args:
+        repository: What was read; its judged tenants are planned, see `narrowed`.
+        engine: Opens the engine; not called where the documents have errors.
+        today: For waivers that expire.
+        fleet: The fleet that applies.
+        limits: What bounds a push, for the record.
+        parallelism: How many tenants are read at a time.
+
+    Returns:
+        The plan, or the report of the errors that stopped it.
+
+    Raises:
+        EngineError: If the live state cannot be read.
+    """
+    from knobctl.checks import check_repository, validate_repository
+
+    report = validate_repository(repository)
+    if report.errors:
+        return Prepared(report=report)
+    reached = engine()
+    live = read_live(
+        reached, [tenant.name for tenant in repository.tenants], parallelism=parallelism
+    )
+    report = check_repository(
+        repository,
+        today=today,
+        live={name: one.knobs for name, one in live.items()},
+        fleet=fleet.name if fleet else None,
+    )
+    effective = {tenant.name: repository.effective(tenant) for tenant in repository.tenants}
+    if report.errors:
+        return Prepared(report=report, effective=effective, live=live)
+    plan = Plan(
+        engine=reached.name,
+        fleet=fleet.name if fleet else None,
+        schema_digest=schema_digest(repository.catalogue),
+        managed=managed(repository, fleet),
+        limits=limits,
+        tenants=_tenants(repository, live, effective, report),
+        hazards=tuple(one for one in report.findings if one.tenant is None),
+    )
+    reached.assert_addresses([tenant.tenant for tenant in plan.changing])
+    return Prepared(report=report, plan=plan, effective=effective, live=live)
+
+
+def _tenants(
+    repository: Repository,
+    live: Mapping[str, LiveSet],
+    effective: Mapping[str, Effective],
+    report: Report,
+) -> tuple[TenantPlan, ...]:
+    hazards: dict[str | None, list[Finding]] = {}
+    for finding in report.findings:
+        hazards.setdefault(finding.tenant, []).append(finding)
+    planned = [
+        plan_tenant(
+            repository.catalogue,
+            live[tenant.name],
+            effective[tenant.name].desired,
+            document=tenant,
+            hazards=tuple(hazards.get(tenant.name, ())),
+        )
+        for tenant in repository.tenants
+    ]
+    return tuple(sorted(planned, key=lambda tenant: tenant.tenant))

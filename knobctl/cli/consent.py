@@ -1,0 +1,36 @@
+"""Asks a person on a terminal; never reads consent from a pipe."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from knobctl.errors import RefusedError
+
+
+def has_terminal() -> bool:
+    """Whether there is a person to ask: what is typed and what is asked both go to a terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def require_consent(*, yes: bool, what: str) -> None:
+    """Refuse at once where nobody said yes and nobody can be asked.
+
+    Raises:
+        RefusedError: Naming the flag.
+    """
+    if not yes and not has_terminal():
+        raise RefusedError(
+            f"{what} needs consent, and there is no terminal to ask on.",
+            hint="Nothing was written. To consent on the command line, resets included: --yes",
+        )
+
+
+def confirmed(question: str) -> bool:
+    """Ask on the terminal; the end of the input is a no."""
+    try:
+        return click.confirm(question, default=False, err=True)
+    except click.Abort:
+        click.echo(err=True)
+        return False

@@ -1,0 +1,95 @@
+"""What became of a push, for people and machines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from knobctl.changes.outcomes import Outcome, TenantOutcome, tally
+from knobctl.report.ages import ago
+from knobctl.report.changes import change_lines
+from knobctl.text import count, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+MOST_NAMED: Final = 100
+"""A command line for more tenants is nothing that a person copies."""
+_COLOURS = {
+    Outcome.APPLIED: "green",
+    Outcome.CONFLICT: "red",
+    Outcome.FAILED: "red",
+    Outcome.UNKNOWN: "red",
+    Outcome.SKIPPED: "yellow",
+}
+
+
+def outcome_text(
+    outcomes: Sequence[TenantOutcome], *, elapsed_s: float, now: datetime, colored: bool = False
+) -> str:
+    """Write what became of each tenant that was to change, what that makes in all, and how to undo it."""
+    told = [one for one in outcomes if one.outcome is not Outcome.UNCHANGED]
+    width = max((len(one.tenant) for one in told), default=0)
+    word = max((len(one.outcome.value) for one in told), default=0)
+    lines = [line for one in told for line in _lines(one, word, width, now, colored)]
+    lines.append(_summary(outcomes, elapsed_s))
+    written = [one.tenant for one in outcomes if one.outcome is Outcome.APPLIED]
+    if written:
+        lines.append(f"undo: {undo_command(written)}")
+    return "\n".join(lines)
+
+
+def undo_command(tenants: Sequence[str]) -> str:
+    """The command that takes a push back."""
+    if len(tenants) <= MOST_NAMED:
+        return f"knobctl rollback {' '.join(tenants)}"
+    return f"knobctl rollback TENANT..., with the {len(tenants):,} tenants named above"
+
+
+def _lines(one: TenantOutcome, word: int, width: int, now: datetime, colored: bool) -> list[str]:
+    outcome = f"{one.outcome.value:{word}}"
+    if colored:
+        outcome = click.style(outcome, fg=_COLOURS[one.outcome])
+    parts = [outcome, f"{one.tenant:{width}}"]
+    if one.outcome is Outcome.APPLIED:
+        parts += [visible(one.revision)] if one.revision else []
+        parts.append(", ".join(map(visible, one.changed_field_paths)))
+    if one.message:
+        parts.append(visible(one.message))
+    lines = ["  ".join(parts).rstrip()]
+    if one.theirs:
+        who = visible(one.by) if one.by else "somebody else"
+        when = f", {ago(one.at, now)}" if one.at else ""
+        lines.append(f"  changed by {who}{when}:")
+        lines += [f"  {line}" for line in change_lines(one.theirs)]
+    return lines
+
+
+def _summary(outcomes: Sequence[TenantOutcome], elapsed_s: float) -> str:
+    counts = tally(outcomes)
+    order = [
+        Outcome.APPLIED,
+        Outcome.UNCHANGED,
+        Outcome.CONFLICT,
+        Outcome.FAILED,
+        Outcome.UNKNOWN,
+        Outcome.SKIPPED,
+    ]
+    words = [
+        f"{counts[outcome.value]:,} {outcome.value}" for outcome in order if outcome.value in counts
+    ]
+    written = counts.get(Outcome.APPLIED.value, 0)
+    if written:
+        words.append("read back equal")
+        events = sum(
+            one.outcome is Outcome.APPLIED and one.revision is not None for one in outcomes
+        )
+        words += [count(events, "audit event")] if events else []
+    return f"{', '.join(words) or 'no tenants'} ({elapsed_s:.1f} s)"
+
+
+def outcomes_json(outcomes: Sequence[TenantOutcome]) -> dict[str, Any]:
+    """The part of machine-readable output that says what became of each tenant."""
+    return {"outcomes": tally(outcomes), "tenants": [one.as_json() for one in outcomes]}

@@ -1,0 +1,115 @@
+"""Plans for people and machines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from knobctl.changes.diff import Op
+from knobctl.report.changes import change_lines
+from knobctl.text import count, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from knobctl.changes.guards import Refusal
+    from knobctl.changes.plan import Plan, TenantPlan
+    from knobctl.checks.report import Report
+    from knobctl.documents.model import Effective
+
+
+def plan_headline(plan: Plan, report: Report | None = None) -> str:
+    """The first line: `6 tenants: 3 change (4 fields, 1 reset), 3 unchanged; 2 warnings, no errors`."""
+    changing = plan.changing
+    left = len(plan.tenants) - len(changing)
+    head = f"{count(len(plan.tenants), 'tenant')}: "
+    if changing:
+        resets = sum(len(tenant.resets) for tenant in changing)
+        fields = count(sum(len(tenant.changes) for tenant in changing), "field")
+        verb = "changes" if len(changing) == 1 else "change"
+        head += f"{len(changing):,} {verb} ({fields}, {count(resets, 'reset') if resets else 'no resets'})"
+        head += f", {left:,} unchanged" if left else ""
+    else:
+        head += "no changes"
+    if report is None:
+        return head
+    warnings = count(report.warnings, "warning") if report.warnings else "no warnings"
+    return f"{head}; {warnings}, no errors"
+
+
+def plan_text(
+    plan: Plan,
+    report: Report | None,
+    *,
+    findings: str = "",
+    effective: Mapping[str, Effective] | None = None,
+    colored: bool = False,
+) -> str:
+    """Write a plan for people: the answer first, the findings, then the tenants, resets first.
+
+    Args:
+        plan: The plan.
+        report: What the checks said; its counts stand in the first line.
+        findings: The findings as text, if any are to be shown.
+        effective: By tenant, where every value comes from.
+        colored: Whether colour may be used.
+    """
+    ordered = sorted(plan.changing, key=lambda tenant: (not tenant.resets, tenant.tenant))
+    blocks = [plan_headline(plan, report)]
+    if findings:
+        blocks.append(findings.rstrip("\n"))
+    for tenant in ordered:
+        blocks += _tenant_lines(tenant, (effective or {}).get(tenant.tenant), colored)
+    return "\n".join(blocks)
+
+
+def _tenant_lines(tenant: TenantPlan, effective: Effective | None, colored: bool) -> list[str]:
+    name = click.style(tenant.tenant, bold=True) if colored else visible(tenant.tenant)
+    base = {None: "live", "": "live, never written"}.get(tenant.base_revision)
+    base = base or f"live {visible(tenant.base_revision or '')}"
+    source = f" -> {visible(tenant.source)}" if tenant.source else ""
+    lines = [f"{name}  {base}{source}"]
+    if tenant.unknown:
+        lines.append(
+            f"  unknown to the schema, and lost by a push: {', '.join(map(visible, tenant.unknown))}"
+        )
+    return lines + change_lines(tenant.changes, effective=effective, colored=colored)
+
+
+def plan_counts(plan: Plan) -> dict[str, int]:
+    """The counts of a plan, for machines."""
+    changes = [change for tenant in plan.changing for change in tenant.changes]
+    return {
+        "tenants": len(plan.tenants),
+        "changing": len(plan.changing),
+        "fields": len(changes),
+        "resets": sum(change.op is Op.RESET for change in changes),
+    }
+
+
+def refusal_json(refusals: Sequence[Refusal]) -> list[dict[str, Any]]:
+    """What stops a push, for machines: with the flag that acknowledges it."""
+    return [
+        {
+            "guard": refusal.guard,
+            "message": refusal.message,
+            "allow": refusal.allowance,
+            "remedy": refusal.remedy,
+        }
+        for refusal in refusals
+    ]
+
+
+def refusal_words(refusals: Sequence[Refusal]) -> tuple[str, str]:
+    """What stops a push, for people.
+
+    Returns:
+        The refusals, one a line, and how to go on.
+    """
+    allow = " ".join(f"--allow {one.allowance}" for one in refusals if one.allowance)
+    remedies = [one.remedy for one in refusals if one.remedy]
+    numbers = "this number" if sum(bool(one.allowance) for one in refusals) == 1 else "these"
+    ways = [f"To go on with {numbers}: {allow}"] if allow else []
+    ways += [remedy[0].upper() + remedy[1:] for remedy in dict.fromkeys(remedies)]
+    return "\n".join(one.message for one in refusals), " ".join(["Nothing was written.", *ways])
