@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.checks.fields import Fault, field_faults
 from knobctl.checks.knob_faults import name_fault, value_fault
-from knobctl.documents.model import Kind
+from knobctl.checks.places import tenant_of, value_at
 from knobctl.finding import Finding, Location, Related, Severity
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def knob_finding(
         hint=hint,
         tenant=tenant_of(document),
         field_path=name,
-        value=_at_path(document.value, path),
+        value=value_at(document.value, path),
         primary=at or document.location(*path),
         related=related,
     )
@@ -195,25 +195,9 @@ def _at(document: Document, fault: Fault) -> Finding:
         hint=fault.hint,
         tenant=tenant_of(document),
         field_path=".".join(map(str, fault.path)) or None,
-        value=_scalar(_at_path(document.value, fault.path)),
+        value=_scalar(value_at(document.value, fault.path)),
         primary=place(*fault.path),
     )
-
-
-def tenant_of(document: Document) -> str | None:
-    """The tenant that a finding about a document names."""
-    return (document.name or None) if document.kind is Kind.TENANT else None
-
-
-def _at_path(value: Any, path: tuple[str | int, ...]) -> Any:  # noqa: ANN401  any JSON may come
-    for step in path:
-        if isinstance(value, dict):
-            value = value.get(str(step))
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
-            return None
-    return value
 
 
 def _scalar(value: object) -> object:

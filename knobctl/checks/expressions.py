@@ -1,0 +1,242 @@
+"""CEL: conditions and templates, compiled and type-checked, with errors at their place in the YAML."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from cel_expr_python import cel
+
+from knobctl.checks.places import value_at
+from knobctl.finding import Finding, Location, Severity
+from knobctl.text import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from knobctl.documents.model import Document
+
+_MAP: Final = cel.Type.Map(cel.Type.STRING, cel.Type.DYN)
+VARIABLES: Final[Mapping[str, cel.Type]] = {
+    **dict.fromkeys(
+        (
+            "effective",  # knob -> value in force
+            "knobs",  # knob -> value as written
+            "live",  # knob -> value that is set on the engine
+            "changed",  # knob -> {before, after}, in force
+            "role",  # role -> value in force
+            "name",  # role -> knob
+            "text",  # role -> value as written, or the default
+            "default",  # role -> platform default
+            "reach",  # the arithmetic of the floor, exact
+            "reach_before",  # the same before the change
+            "knob",  # the knob that an `each` policy is asked for
+            "fleet",
+        ),
+        _MAP,
+    ),
+    "labels": cel.Type.Map(cel.Type.STRING, cel.Type.STRING),
+    "owner": cel.Type.STRING,
+    "tenant": cel.Type.STRING,
+    "today": cel.Type.STRING,
+    "evidence": cel.Type.List(cel.Type.STRING),
+}
+_AT: Final = re.compile(r"<input>:(\d+):(\d+): (.*)")
+
+
+class ExpressionError(Exception):
+    """An expression does not compile, or fails while it runs."""
+
+    def __init__(self, message: str, offset: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+        """Where in the text of the expression, in characters."""
+
+
+@lru_cache(maxsize=1)
+def _environment() -> cel.Env:
+    return cel.NewEnv(variables=dict(VARIABLES))
+
+
+def activation(variables: Mapping[str, object]) -> cel.Activation:
+    """Bind the variables for one or more evaluations."""
+    return _environment().Activation(dict(variables))
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """One CEL expression. Its value never raises: a failure while it runs is an `ExpressionError`."""
+
+    text: str
+    compiled: cel.Expression
+
+    def value(self, variables: cel.Activation) -> Any:  # noqa: ANN401  CEL is typed at run time
+        """Evaluate.
+
+        Raises:
+            ExpressionError: A key that is not there, a division by zero, mixed types, too many steps.
+        """
+        result = self.compiled.eval(variables)
+        if result.type() == cel.Type.ERROR:
+            message = str(result.value()).partition(": ")[2] or str(result.value())
+            raise ExpressionError(_plainer(message))
+        return result.plain_value()
+
+    def holds(self, variables: cel.Activation) -> bool:
+        """Evaluate a condition.
+
+        Raises:
+            ExpressionError: As `value`, and where the answer is no truth value.
+        """
+        answer = self.value(variables)
+        if not isinstance(answer, bool):
+            raise ExpressionError(f"the condition gives {spelled(answer)}, not true or false")
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text with expressions in braces."""
+
+    parts: tuple[str | Expression, ...]
+
+    def text(self, variables: cel.Activation) -> str:
+        """Fill the braces.
+
+        Raises:
+            ExpressionError: As `Expression.value`.
+        """
+        return "".join(
+            part if isinstance(part, str) else _shown(part.value(variables)) for part in self.parts
+        )
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_shown(item) for item in value)
+    return spelled(value)
+
+
+def compile_expression(text: str) -> Expression:
+    """Compile and type-check an expression.
+
+    Raises:
+        ExpressionError: With the offset of the first error in the text.
+    """
+    try:
+        return Expression(text, _environment().compile(text))
+    except RuntimeError as error:
+        found = _AT.search(str(error))
+        if not found:
+            raise ExpressionError(str(error)) from error
+        line, column = int(found[1]), int(found[2])
+        lines = text.splitlines(keepends=True)
+        offset = sum(map(len, lines[: line - 1])) + column - 1
+        raise ExpressionError(_plainer(found[3]), min(offset, len(text))) from error
+
+
+def _plainer(message: str) -> str:
+    """CEL's own words without its containers and token lists."""
+    message = message.removesuffix(" [INVALID_ARGUMENT]")
+    message = re.sub(r" \(in container ''\)", "", message)
+    return re.sub(r" expecting \{.*\}", "", message).replace("'<EOF>'", "the end")
+
+
+def compile_template(text: str) -> Template:
+    """Compile a text with expressions in braces; `{{` and `}}` are braces.
+
+    Raises:
+        ExpressionError: With the offset of the first error in the text.
+    """
+    parts: list[str | Expression] = []
+    for start, part, is_expression in _pieces(text):
+        if not is_expression:
+            parts.append(part)
+            continue
+        try:
+            parts.append(compile_expression(part))
+        except ExpressionError as error:
+            raise ExpressionError(error.message, start + error.offset) from error
+    return Template(tuple(parts))
+
+
+_PIECE: Final = re.compile(r"\{\{|\}\}|[{}]|[^{}]+")
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str, bool]]:
+    """Divide a template into plain text and expressions, each with its offset."""
+    at = 0
+    while at < len(text):
+        found = _PIECE.match(text, at)
+        assert found is not None
+        piece = found[0]
+        if piece == "{":
+            end = _closing(text, at + 1)
+            yield at + 1, text[at + 1 : end], True
+            at = end + 1
+            continue
+        if piece == "}":
+            raise ExpressionError("a } without its {; write }} for a brace", at)
+        yield at, piece[0] if piece in {"{{", "}}"} else piece, False
+        at = found.end()
+
+
+_TOKEN: Final = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|.""", re.DOTALL)
+
+
+def _closing(text: str, start: int) -> int:
+    """The brace that closes an expression; quotes and maps inside it are passed over."""
+    depth = 0
+    for token in _TOKEN.finditer(text, start):
+        if token[0] == "{":
+            depth += 1
+        elif token[0] == "}":
+            if depth == 0:
+                return token.start()
+            depth -= 1
+    raise ExpressionError("a { without its }; write {{ for a brace", start - 1)
+
+
+def policy_error(
+    document: Document,
+    path: tuple[str | int, ...],
+    error: ExpressionError,
+    *,
+    tenant: str | None = None,
+) -> Finding:
+    """Say at its place in the policy's file that an expression does not compile, or failed."""
+    return Finding(
+        rule="policy-error",
+        severity=Severity.ERROR,
+        message=f"{document.name}: {error.message}",
+        hint="until it is mended the policy passes nothing" if tenant is None else None,
+        tenant=tenant,
+        field_path=".".join(map(str, path)),
+        primary=place_inside(document, path, error.offset),
+    )
+
+
+def place_inside(document: Document, path: tuple[str | int, ...], offset: int) -> Location:
+    """The place of one character of a text value; the value's own where the file spells it otherwise."""
+    whole = document.location(*path)
+    spot = document.spot(*path)
+    value = value_at(document.value, path)
+    if spot is None or not isinstance(value, str):
+        return whole
+    written = document.literal(*path)
+    at = 0
+    for line in value[:offset].split("\n")[:-1]:
+        found = written.find(line, at)
+        if found < 0:
+            return whole
+        at = found + len(line)
+    last = value[:offset].rpartition("\n")[2]
+    rest = value[offset:].partition("\n")[0]
+    found = written.find(last + rest, at)
+    if found < 0:
+        return whole
+    place = spot.start + found + len(last)
+    return document.text.location(place, place + (1 if rest else 0))
