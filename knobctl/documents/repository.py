@@ -229,7 +229,8 @@ class _Opening:
         settings = read_settings(root)
         if catalogue is None:
             catalogue = load_catalogue(settings.schema)
-        self._files: Files = files or WorkingTree(root, settings.skip)
+        self._files: Files = files or WorkingTree(root)
+        self._skips = matcher(settings.skip)
         self._repository = Repository(root, catalogue, settings)
         shown = os.path.relpath(root, cwd)
         self._shown = self._files.prefix + ("" if shown == "." else f"{shown}/")
@@ -277,7 +278,7 @@ class _Opening:
             case "file":
                 self._judge(name, named=True)
             case "folder":
-                for found in self._files.names(name):
+                for found in self._files.names(name, self._skips):
                     self._judge(found, named=False)
             case "other":
                 raise UsageError(
@@ -350,7 +351,7 @@ class _Opening:
             if root in self._folders[0].parents
             else [""]
         )
-        for name in (name for folder in folders for name in self._files.names(folder)):
+        for name in (name for folder in folders for name in self._files.names(folder, self._skips)):
             if name in self._seen:
                 continue
             self._seen.add(name)

@@ -10,7 +10,7 @@ from knobctl.documents.sources import SUFFIXES
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -68,15 +68,14 @@ class GitTree:
         prefix = f"{name}/" if name else ""
         return "folder" if any(known.startswith(prefix) for known in self._blobs) else ""
 
-    def names(self, under: str = "") -> Iterator[str]:
+    def names(self, under: str, skips: Callable[[str], bool]) -> Iterator[str]:
         """See `Files.names`."""
         prefix = f"{under}/" if under else ""
         for name in sorted(self._blobs, key=lambda name: name.split("/")):
-            if (
-                name.startswith(prefix)
-                and name.endswith(SUFFIXES)
-                and not self._passed_over(name, len(prefix))
-            ):
+            if not name.startswith(prefix) or not name.endswith(SUFFIXES):
+                continue
+            hidden = any(step[0] == "." for step in name.removeprefix(prefix).split("/"))
+            if not hidden and not skips(name):
                 yield name
 
     def read(self, name: str) -> bytes:
@@ -85,10 +84,6 @@ class GitTree:
         if blob is None:
             raise OSError(2, "no such file at that revision", name)
         return self._content(blob)
-
-    def _passed_over(self, name: str, start: int) -> bool:
-        steps = name[start:].split("/")
-        return any(step.startswith(".") for step in steps)
 
     def _listed(self) -> Iterator[tuple[str, str]]:
         """Regular files with their blobs; links and submodules are none."""

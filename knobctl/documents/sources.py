@@ -7,11 +7,10 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from knobctl.documents.globs import matcher
 from knobctl.documents.reader import MAX_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -32,7 +31,7 @@ class Files(Protocol):
     def kind(self, name: str) -> str:
         """`file`, `folder`, `other` (a device, a pipe), or nothing where there is none."""
 
-    def names(self, under: str = "") -> Iterator[str]:
+    def names(self, under: str, skips: Callable[[str], bool]) -> Iterator[str]:
         """Names of the documents in a folder, in a fixed order; hidden and skipped ones are passed over."""
 
     def read(self, name: str) -> bytes:
@@ -48,9 +47,8 @@ class WorkingTree:
 
     prefix = ""
 
-    def __init__(self, root: Path, skip: Sequence[str] = ()) -> None:
+    def __init__(self, root: Path) -> None:
         self.root = root
-        self._skips: Callable[[str], bool] | None = matcher(skip) if skip else None
         self._base = f"{root}/" if str(root) != "/" else "/"
 
     def kind(self, name: str) -> str:
@@ -61,21 +59,21 @@ class WorkingTree:
             return ""
         return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
 
-    def names(self, under: str = "") -> Iterator[str]:
+    def names(self, under: str, skips: Callable[[str], bool]) -> Iterator[str]:
         """See `Files.names`."""
         # A stack, not recursion: folders can be nested deeper than Python calls.
-        open_folders = [self._entries(under)]
+        open_folders = [self._entries(under, skips)]
         while open_folders:
             for name, is_file in open_folders[-1]:
                 if is_file:
                     yield name
                 else:
-                    open_folders.append(self._entries(name))
+                    open_folders.append(self._entries(name, skips))
                     break
             else:
                 open_folders.pop()
 
-    def _entries(self, folder: str) -> Iterator[tuple[str, bool]]:
+    def _entries(self, folder: str, skips: Callable[[str], bool]) -> Iterator[tuple[str, bool]]:
         """Documents and folders in one folder, by name, with whether it is a document."""
         try:
             entries = sorted(os.scandir(self._base + folder), key=_entry_name)
@@ -84,7 +82,7 @@ class WorkingTree:
         prefix = f"{folder}/" if folder else ""
         for entry in entries:
             name = prefix + entry.name
-            if entry.name[0] == "." or (self._skips is not None and self._skips(name)):
+            if entry.name[0] == "." or skips(name):
                 continue
             if name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
                 yield name, True
