@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from knobctl.text import visible
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -28,9 +30,9 @@ def ago(then: str, now: datetime) -> str:
     try:
         age = now - datetime.fromisoformat(then)
     except (ValueError, TypeError):
-        return then
+        return visible(then)
     if age < timedelta(0):
-        return "just now" if age > timedelta(seconds=-5) else then
+        return "just now" if age > timedelta(seconds=-5) else visible(then)
     for unit, name in _UNITS:
         if age >= unit:
             number = age // unit
