@@ -53,6 +53,7 @@ class Session:
         """The time, with its zone."""
         self._opened = ExitStack()
         self._said: set[str] = set()
+        self._catalogue: Catalogue | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -93,12 +94,22 @@ class Session:
         except (KeyError, OSError):
             return f"uid {os.getuid()}"
 
-    @cached_property
+    @property
     def catalogue(self) -> Catalogue:
-        """The knobs: of `--schema`, of the context's schema, or the shipped ones."""
-        return load_catalogue(
-            self.settings.schema or (self.target.schema if self._asks_engine else None)
-        )
+        """The knobs: of `--schema`, the context, the repository that was read, or the working folder's."""
+        if self._catalogue is None:
+            self._catalogue = self._chosen_catalogue() or self._catalogue_here()
+        return self._catalogue
+
+    def _chosen_catalogue(self) -> Catalogue | None:
+        schema = self.settings.schema or (self.target.schema if self._asks_engine else None)
+        return load_catalogue(schema) if schema else None
+
+    def _catalogue_here(self) -> Catalogue:
+        from knobctl.documents.repository import repository_root
+        from knobctl.documents.settings import read_settings
+
+        return load_catalogue(read_settings(repository_root(self.cwd)[0]).schema)
 
     @cached_property
     def target(self) -> Target:
@@ -185,17 +196,22 @@ class Session:
     def repository(
         self, paths: Sequence[str] = (), *, tenant: str | None = None, whole: bool = True
     ) -> Repository:
-        """Read the documents that PATHs name; the working folder's where none is named."""
+        """Read the documents that PATHs name; the working folder's where none is named.
+
+        Call it before `engine`: a repository may bring its own schema, and both go by one.
+        """
         from knobctl.documents.repository import open_repository
 
-        return open_repository(
-            paths or (".",),
-            catalogue=self.catalogue,
+        repository = open_repository(
+            paths,
+            catalogue=self._catalogue or self._chosen_catalogue(),
             cwd=self.cwd,
             stdin=sys.stdin.buffer.read,
             tenant=tenant,
             whole=whole,
         )
+        self._catalogue = self._catalogue or repository.catalogue
+        return repository
 
     def notice(self, text: str) -> None:
         """Tell the person something about the engine, once."""

@@ -21,7 +21,7 @@ from knobctl.text import visible
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from knobctl.documents.reader import Spot, Text
+    from knobctl.documents.tree import Spot, Text
 
 CONTEXTS_FILE: Final = "contexts.yaml"
 ContextName = Annotated[
