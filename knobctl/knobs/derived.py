@@ -1,10 +1,11 @@
-"""What derives from the knob schema: the `.proto` message, the SQL columns and the reference page."""
+"""What derives from the knob schema: the SQL table, the `.proto` message and the reference page."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from knobctl.knobs.knob import KnobType
+from knobctl.text import count, spelled
 
 if TYPE_CHECKING:
     from knobctl.knobs.catalogue import Catalogue
@@ -53,41 +54,118 @@ def _literal(value: float | str) -> str:
     return repr(value)
 
 
-PROTO_PACKAGE = "upsquad.contextengine.v1"
+def sql_text(catalogue: Catalogue) -> str:
+    """Write the table of the knobs with the CHECK of each, as an embedded engine has it."""
+    columns = ",\n  ".join(["tenant_id TEXT PRIMARY KEY", *sql_columns(catalogue)])
+    return f"""\
+-- The knobs of one tenant a row, for SQLite 3.37 or newer. Derived from the knob schema.
+-- 0, or the first name of a mode, means the platform default.
+CREATE TABLE context_engine_knobs (
+  {columns}
+) STRICT;
+"""
+
+
+PROTO_PACKAGE: Final = "upsquad.contextengine.v1"
 
 
 def proto_text(catalogue: Catalogue) -> str:
     """Write the `.proto` of the config message: one field a knob, and the enum of the on/off knobs."""
-    fields = "\n".join(_proto_field(knob) for knob in catalogue)
+    choices = _shared_choices(catalogue)
+    enum = f"{_proto_enum(choices)}\n" if choices else ""
+    fields = "\n".join(_proto_field(knob, choices) for knob in catalogue)
     return f"""\
 // The knobs of one tenant. Derived from the knob schema by `knobctl schema --as proto`.
 syntax = "proto3";
 
 package {PROTO_PACKAGE};
 
-// Whether something is on. The zero value means the platform default.
-enum KnobMode {{
-  KNOB_MODE_UNSPECIFIED = 0;
-  ENABLED = 1;
-  DISABLED = 2;
-}}
-
-// A knob at its zero value means the platform default, as if it were not sent.
+{enum}// A knob at its zero value means the platform default, as if it were not sent.
 message ContextEngineKnobsConfig {{
 {fields}
 }}
 """
 
 
-def _proto_field(knob: Knob) -> str:
-    comment = f"{knob.description} Takes {knob.range_text}; the platform default is {knob.default}."
+def _shared_choices(catalogue: Catalogue) -> tuple[str, ...]:
+    """The choices of the first mode; modes that have others travel as text."""
+    return next((knob.choices for knob in catalogue if knob.type is KnobType.MODE), ())
+
+
+def _proto_enum(choices: tuple[str, ...]) -> str:
+    values = "\n".join(f"  {choice} = {number};" for number, choice in enumerate(choices))
+    return f"""\
+// Whether something is on. The zero value means the platform default.
+enum KnobMode {{
+{values}
+}}
+"""
+
+
+def _proto_field(knob: Knob, choices: tuple[str, ...]) -> str:
+    kind = "string" if knob.type is KnobType.MODE and knob.choices != choices else knob.type.value
     named = (
         "" if knob.json_name == _lower_camel(knob.name) else f' [json_name = "{knob.json_name}"]'
     )
-    return f"  // {comment}\n  {knob.type} {knob.name} = {knob.field_number}{named};"
+    says = f"{knob.description} Takes {knob.range_text}; the platform default is {spelled(knob.default)}."
+    return f"  // {says}\n  {kind} {knob.name} = {knob.field_number}{named};"
 
 
 def _lower_camel(name: str) -> str:
     """The name that protobuf gives a field in JSON by itself."""
     first, *rest = name.split("_")
     return first + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+def markdown_text(catalogue: Catalogue) -> str:
+    """Write the reference page: a table of every knob, then each with all that the schema says."""
+    table = "\n".join(_table_row(knob) for knob in catalogue)
+    details = "\n".join(_details(knob) for knob in catalogue)
+    return f"""\
+# The knobs
+
+Derived from the knob schema by `knobctl schema --as markdown`; a change belongs there.
+
+{count(len(catalogue), "knob")}. Each may be left out, or written as 0 or {_unset_names(catalogue)}: that means the platform default.
+
+| knob | takes | default | unit | role |
+|---|---|---|---|---|
+{table}
+
+{details}"""
+
+
+def _unset_names(catalogue: Catalogue) -> str:
+    names = dict.fromkeys(str(knob.unset) for knob in catalogue if knob.type is KnobType.MODE)
+    return " or ".join(f"`{name}`" for name in names) or "`0`"
+
+
+def _table_row(knob: Knob) -> str:
+    link = f"[`{knob.name}`](#{knob.name})"
+    role = f"`{knob.role}`" if knob.role else ""
+    cells = [link, knob.range_text, spelled(knob.default), knob.unit, role]
+    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
+
+
+def _details(knob: Knob) -> str:
+    facts = {
+        "Takes": f"{knob.type.value}, {knob.range_text}",
+        "Default": spelled(knob.default),
+        "Zero": knob.zero,
+        "Practically off": knob.off,
+        "Unit": knob.unit,
+        "Scale": knob.scale,
+        "Role": knob.role and f"`{knob.role}`",
+        "Clearance": f"read L{knob.read_clearance}, edit L{knob.edit_clearance}",
+        "On the wire": f"`{knob.json_name}`, field {knob.field_number}",
+        "Evidence": "a change of it asks for evidence" if knob.needs_evidence else "",
+        "Acts together with": ", ".join(f"[`{name}`](#{name})" for name in knob.interacts_with),
+        "Origin": knob.origin,
+        "What is known of the default": knob.known,
+    }
+    lines = "\n".join(f"- **{name}**: {text}" for name, text in facts.items() if text)
+    return f"## {knob.name}\n\n*{knob.title}.* {knob.description}\n\n{lines}\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

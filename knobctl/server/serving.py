@@ -15,7 +15,7 @@ from knobctl.errors import UsageError
 from knobctl.server.rpc import knobs_application
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from knobctl.server.knobs import KnobsService
 
@@ -56,30 +56,28 @@ def serve(service: KnobsService, listening: socket.socket, *, ready: Callable[[]
         listening: The socket of `listen`.
         ready: Called when calls are answered.
     """
-    asyncio.run(_serve(service, listening, ready))
 
-
-async def _serve(
-    service: KnobsService, listening: socket.socket, ready: Callable[[], None]
-) -> None:
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-
-    async def until_stopped() -> None:
+    async def until_signalled() -> None:
+        stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
         ready()
         await stop.wait()
 
+    asyncio.run(answer_calls(service, listening, until=until_signalled))
+
+
+async def answer_calls(
+    service: KnobsService, listening: socket.socket, *, until: Callable[[], Awaitable[None]]
+) -> None:
+    """Answer calls on a port until `until`, which begins when calls are answered, comes to its end."""
     config = Config()
     config.bind = [f"fd://{listening.detach()}"]
     config.graceful_timeout = GRACE_S
     config.include_server_header = False
     config.errorlog = logging.getLogger("knobctl.server.http")
-    await serve_asgi(
-        Mounted({app.path: app for app in [knobs_application(service)]}),
-        config,
-        shutdown_trigger=until_stopped,
-    )
+    applications = {app.path: app for app in [knobs_application(service)]}
+    await serve_asgi(Mounted(applications), config, shutdown_trigger=until)
 
 
 class Mounted:

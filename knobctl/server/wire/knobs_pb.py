@@ -36,7 +36,7 @@ class ContextEngineKnobsConfig(Message[_ContextEngineKnobsConfigFields]):
             double retrieval_min_score = 1;
             ```
         vector_min_cosine:
-            Rows of the vector ranker with a raw cosine under this are dropped before fusion; the ranker stays active, so that the floor of the others does not loosen. Scale belongs to the embedder. Takes 0 .. 1; the platform default is 0.0.
+            Rows of the vector ranker with a raw cosine under this are dropped before fusion; the ranker stays active, so that the floor of the others does not loosen. Scale belongs to the embedder. Takes 0 .. 1; the platform default is 0.
 
             ```proto
             double vector_min_cosine = 2;
@@ -66,19 +66,19 @@ class ContextEngineKnobsConfig(Message[_ContextEngineKnobsConfigFields]):
             int32 rrf_k = 6;
             ```
         rrf_weight_vector:
-            Weight of the vector ranker in fusion; only ratios between rankers matter. Takes 0.01 .. 100; the platform default is 1.0.
+            Weight of the vector ranker in fusion; only ratios between rankers matter. Takes 0.01 .. 100; the platform default is 1.
 
             ```proto
             double rrf_weight_vector = 7;
             ```
         rrf_weight_bm25:
-            Weight of the bm25 ranker in fusion; only ratios between rankers matter. Takes 0.01 .. 100; the platform default is 1.0.
+            Weight of the bm25 ranker in fusion; only ratios between rankers matter. Takes 0.01 .. 100; the platform default is 1.
 
             ```proto
             double rrf_weight_bm25 = 8;
             ```
         rrf_weight_recency:
-            Weight of the recency ranker in fusion; only ratios between rankers matter. Takes 0.01 .. 100; the platform default is 1.0.
+            Weight of the recency ranker in fusion; only ratios between rankers matter. Takes 0.01 .. 100; the platform default is 1.
 
             ```proto
             double rrf_weight_recency = 9;
@@ -120,7 +120,7 @@ class ContextEngineKnobsConfig(Message[_ContextEngineKnobsConfigFields]):
             int32 expansion_max_queries = 15;
             ```
         expansion_top_k_multiplier:
-            Factor by which per-ranker top-k grows in the expansion pass. Takes 1 .. 10; the platform default is 2.0.
+            Factor by which per-ranker top-k grows in the expansion pass. Takes 1 .. 10; the platform default is 2.
 
             ```proto
             double expansion_top_k_multiplier = 16;
@@ -174,7 +174,7 @@ class ContextEngineKnobsConfig(Message[_ContextEngineKnobsConfigFields]):
             int32 ranker_timeout_ms = 24;
             ```
         no_match_min_cosine:
-            If the best cosine of any admitted chunk is strictly under this, nothing is assembled: nothing relevant, disclosed with the nearest chunks. Takes 0 .. 1; the platform default is 0.0.
+            If the best cosine of any admitted chunk is strictly under this, nothing is assembled: nothing relevant, disclosed with the nearest chunks. Takes 0 .. 1; the platform default is 0.
 
             ```proto
             double no_match_min_cosine = 25;
