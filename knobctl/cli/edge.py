@@ -31,6 +31,10 @@ def run(arguments: list[str]) -> int:
         The exit code: the command's own, or what its failure means.
     """
     signal.signal(signal.SIGTERM, _terminate)
+    if "_KNOBCTL_COMPLETE" in os.environ:
+        from knobctl.cli.shells import teach_click
+
+        teach_click()
     try:
         code = commands.main(arguments, prog_name="knobctl", standalone_mode=False)
         sys.stdout.flush()
