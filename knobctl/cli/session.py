@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from knobctl.cli.options import Settings
     from knobctl.documents.repository import Repository
+    from knobctl.documents.sources import Files
     from knobctl.engine.interface import Engine
     from knobctl.engine.network import Network
     from knobctl.engine.target import Target, Wanted
@@ -194,7 +195,12 @@ class Session:
         return Network(proxy=proxy, ca_bundle=bundle)
 
     def repository(
-        self, paths: Sequence[str] = (), *, tenant: str | None = None, whole: bool = True
+        self,
+        paths: Sequence[str] = (),
+        *,
+        tenant: str | None = None,
+        whole: bool = True,
+        files: Files | None = None,
     ) -> Repository:
         """Read the documents that PATHs name; the working folder's where none is named.
 
@@ -209,6 +215,7 @@ class Session:
             stdin=sys.stdin.buffer.read,
             tenant=tenant,
             whole=whole,
+            files=files,
         )
         self._catalogue = self._catalogue or repository.catalogue
         return repository
