@@ -50,15 +50,16 @@ class Settings:
         if self.verbose:
             click.echo(text, err=True)
 
-    def answer(self, renderings: dict[str, Callable[[], str]]) -> None:
+    def answer(self, renderings: dict[str, Callable[[], str]], *, printed: str = "") -> None:
         """Print the answer in the chosen format, and write the others that `--output` asks for.
 
         Args:
             renderings: By format, what renders the answer; called only where it is wanted.
+            printed: The beginning of the answer that stands on stdout already.
         """
         for format_, path in self.outputs:
             _write_atomically(path, _render(renderings, format_))
-        text = _render(renderings, self.format)
+        text = _render(renderings, self.format).removeprefix(printed)
         if text:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
