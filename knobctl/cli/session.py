@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from knobctl.cli.options import Settings
     from knobctl.documents.repository import Repository
     from knobctl.documents.sources import Files
-    from knobctl.documents.sources import Files
     from knobctl.engine.interface import Engine
     from knobctl.engine.network import Network
     from knobctl.engine.target import Target, Wanted
