@@ -6,7 +6,7 @@ Ranks count from 1. A ranker is active when it returned at least one row. A scor
 passes. The reference engine, `reach`, `explain` and the policies all stand on this room.
 """
 
-from knobctl.fusion.numbers import Number
+from knobctl.fusion.numbers import Number, exact
 from knobctl.fusion.reach import Reach, Row, Setup, Verdict, reach
 from knobctl.fusion.scores import ceiling, deepest_rank, exact_score, fused_score
 
@@ -18,6 +18,7 @@ __all__ = [
     "Verdict",
     "ceiling",
     "deepest_rank",
+    "exact",
     "exact_score",
     "fused_score",
     "reach",

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from knobctl.fusion.numbers import fraction_text, rounded_down, safely_below
+from knobctl.fusion.numbers import fraction_text, number_text, rounded_down, safely_below
 from knobctl.fusion.reach import EDGE
 from knobctl.fusion.scores import SUMMED_FIRST, last_rank
 
@@ -45,7 +45,7 @@ def _facts(reached: Reach, live: Names, named: Names) -> dict[str, object]:
     two, three = sum(heaviest[:2], Fraction(0)), sum(heaviest[:3], Fraction(0))
     facts: dict[str, object] = {
         "floor": float(setup.floor),
-        "floor_text": rounded_text(setup.floor),
+        "floor_text": number_text(setup.floor),
         "above_vector_ceiling": setup.floor > shares.get("vector", Fraction(1)),
         "above_two_ranker_ceiling": bool(shares) and setup.floor > two,
         "on_edge": _on_edge(reached, live),
@@ -84,9 +84,3 @@ def _on_edge(reached: Reach, live: Names) -> bool:
     for share in shares.values():
         sums |= {part + share for part in sums}
     return any(abs(reached.setup.floor - part) < EDGE for part in sums if 0 < part < 1)
-
-
-def rounded_text(floor: Fraction) -> str:
-    """Write a floor as a person would: its decimal where it has a short one, else the fraction."""
-    decimal = f"{float(floor):.12g}"
-    return decimal if Fraction(decimal) == floor else fraction_text(floor)

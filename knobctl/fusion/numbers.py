@@ -33,11 +33,11 @@ def exact(number: Number, what: str = "a number") -> Fraction:
         else str(number)
     )
     if isinstance(number, bool) or _LONG(text):
-        raise ValueError(f"{what} is {text}; it must be a number such as 0.3 or 1/3")
+        raise ValueError(f"{what} is {text[:40]}; it must be a number such as 0.3 or 1/3")
     try:
         return Fraction(text)
     except (ValueError, ZeroDivisionError) as error:
-        message = f"{what} is {text!r}; it must be a finite number such as 0.3 or 1/3"
+        message = f"{what} is {text[:40]!r}; it must be a finite number such as 0.3 or 1/3"
         raise ValueError(message) from error
 
 
@@ -58,6 +58,12 @@ def fraction_text(value: Fraction) -> str:
     if value.denominator <= 1000:
         return str(value)
     return f"{float(value):.4g}"
+
+
+def number_text(value: Fraction) -> str:
+    """Write a number as a person would type it: its decimal where it has a short one, else the fraction."""
+    decimal = f"{float(value):.12g}"
+    return decimal if "e" not in decimal and Fraction(decimal) == value else fraction_text(value)
 
 
 def rounded_down(value: Fraction, digits: int = 4) -> str:

@@ -1,0 +1,50 @@
+"""`knobctl reach`: ceilings and deepest ranks of a floor, for every set of live rankers."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from knobctl.cli.options import Settings, common_options
+from knobctl.errors import ExitCode
+
+
+@click.command()
+@common_options()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--floor", metavar="NUMBER", help="The fused floor, such as 0.3 or 1/3.")
+@click.option("--k", "rank_constant", metavar="INTEGER", help="The rank constant of fusion.")
+@click.option(
+    "--weights", metavar="V,B,R", help="One weight a ranker; off for one that takes no part."
+)
+@click.option("--depths", metavar="V,B,R", help="How many rows each ranker contributes.")
+@click.option("--tenant", metavar="NAME", help="Start from this tenant's documents in PATH.")
+def command(
+    settings: Settings,
+    paths: tuple[str, ...],
+    floor: str | None,
+    rank_constant: str | None,
+    weights: str | None,
+    depths: str | None,
+    tenant: str | None,
+) -> ExitCode:
+    """Ceilings, deepest passing ranks and edges of a floor, for every set of live rankers.
+
+    What is not given is the platform default, or what the tenant's documents resolve to.
+    """
+    from knobctl.cli.asking import surroundings
+    from knobctl.fusion import reach
+    from knobctl.knobs.fusion_setup import Asked, asked_setup
+    from knobctl.report.reach import reach_json, reach_text
+
+    around = surroundings(settings, tenant, paths)
+    asked = Asked(floor=floor, k=rank_constant, weights=weights, depths=depths)
+    reached = reach(asked_setup(around.catalogue, around.values, around.exact, asked))
+    settings.answer(
+        {
+            "text": lambda: reach_text(reached, title=around.title),
+            "json": lambda: json.dumps(reach_json(reached, tenant=tenant), indent=2),
+        }
+    )
+    return ExitCode.OK

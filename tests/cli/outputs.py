@@ -1,0 +1,25 @@
+"""Holds real output against the schema that ships for it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+from knobctl.shipped import shipped
+
+
+def faults_of(answer: Any, schema_name: str) -> list[str]:
+    """What a shipped schema, with the schemas beside it, says against an answer; empty if nothing."""
+    schemas = {
+        path.name: json.loads(path.read_bytes()) for path in shipped("schemas").glob("*.json")
+    }
+    registry: Any = Registry().with_resources(
+        (name, DRAFT202012.create_resource(schema)) for name, schema in schemas.items()
+    )
+    Draft202012Validator.check_schema(schemas[schema_name])
+    validator = Draft202012Validator(schemas[schema_name], registry=registry)
+    return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(answer)]
