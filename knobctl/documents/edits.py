@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from knobctl.documents.layout import (
     Entry,
     after_colon,
+    after_value,
     comment_block,
     entries,
     indentation,
@@ -151,7 +152,7 @@ def _cut_block(document: Document, own: list[Entry], number: int) -> str:
     if indent is None:
         raise _too_odd(document)
     start = comment_block(text, line_start(text, entry.key), indent)
-    edited = text[:start] + text[next_line(text, entry.end) :]
+    edited = text[:start] + text[after_value(text, entry.end) :]
     if len(own) > 1 or merge_key(text, _knobs_spot(document)) is not None:
         return edited
     at = after_colon(text, _knobs_entry(document))
@@ -244,13 +245,13 @@ def _inserted_block(document: Document, own: list[Entry], before: Entry | None, 
         raise _too_odd(document)
     newline = newline_of(text)
     if before is not None:
-        at = next_line(text, before.end)
+        at = after_value(text, before.end)
     elif merge is not None and merge < first:
         at = next_line(text, merge)
     elif own:
         at = comment_block(text, line_start(text, first), indent)
     else:
-        at = next_line(text, around.end)
+        at = after_value(text, around.end)
     if at == len(text) and text[-1:] not in {"\n", "\r"}:
         return f"{text}{newline}{indent}{line}"
     return f"{text[:at]}{indent}{line}{newline}{text[at:]}"
@@ -284,7 +285,7 @@ def _with_knobs(document: Document, name: str, literal: str) -> str:
     indent = indentation(text, last.key) or ""
     newline = newline_of(text)
     lines = f"{indent}knobs:{newline}{indent}  {name}: {literal}"
-    at = next_line(text, last.end)
+    at = after_value(text, last.end)
     if at == len(text) and text[-1:] not in {"\n", "\r"}:
         return f"{text}{newline}{lines}"
     return f"{text[:at]}{lines}{newline}{text[at:]}"

@@ -50,6 +50,11 @@ def next_line(text: str, at: int) -> int:
     return found.end() if found else len(text)
 
 
+def after_value(text: str, end: int) -> int:
+    """Where the line begins after the one in which a value ends; a block scalar ends with its line end."""
+    return end if end and text[end - 1] in "\r\n" else next_line(text, end)
+
+
 def indentation(text: str, at: int) -> str | None:
     """What stands before an offset in its line, if only blanks do."""
     before = text[line_start(text, at) : at]
@@ -59,12 +64,8 @@ def indentation(text: str, at: int) -> str | None:
 def comment_block(text: str, line: int, indent: str) -> int:
     """Where the comment lines begin that stand directly above a line and are indented like it."""
     while line > 0:
-        above = line_start(
-            text,
-            line - 1 if text[line - 1] != "\n" or text[line - 2 : line] != "\r\n" else line - 2,
-        )
-        content = text[above:line]
-        if not content.startswith(f"{indent}#"):
+        above = line_start(text, line - (2 if text[line - 2 : line] == "\r\n" else 1))
+        if not text.startswith(f"{indent}#", above):
             return line
         line = above
     return line
