@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from knobctl.errors import UsageError
+from knobctl.finding import Severity
+from knobctl.text import count
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -63,8 +65,14 @@ def tenant_documents(session: Session) -> Mapping[str, Document]:
     Raises:
         UsageError: If there are no documents.
     """
+    repository = session.repository()
+    errors = sum(finding.severity is Severity.ERROR for finding in repository.findings)
+    if errors:
+        session.notice(
+            f"{count(errors, 'error')} in the documents here, so tenants may be missing: knobctl validate"
+        )
     found: dict[str, Document] = {}
-    for document in session.repository().tenants:
+    for document in repository.tenants:
         found.setdefault(document.name, document)
     return found
 

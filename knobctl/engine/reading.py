@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from heapq import merge
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.engine.interface import (
     EngineRefusedError,
@@ -15,7 +16,7 @@ from knobctl.engine.interface import (
 from knobctl.errors import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from knobctl.engine.interface import Engine
 
@@ -119,3 +120,22 @@ class _Reader:
             result = self._out_of_reach = error
         self._on_each(tenant)
         return result
+
+
+def read_events(
+    engine: Engine, tenants: Sequence[str] | None, *, since: str | None = None
+) -> Iterator[dict[str, Any]]:
+    """Read the audit events of some tenants, oldest first; of all that the caller holds for None.
+
+    The order within a tenant is the engine's own, whatever its clock did.
+
+    Raises:
+        NotOfferedError: If the engine keeps none.
+        TenantNotFoundError: If the caller does not hold a tenant.
+    """
+    if tenants is None:
+        return engine.audit_events(since=since)
+    return merge(
+        *(engine.audit_events(tenant, since=since) for tenant in dict.fromkeys(tenants)),
+        key=lambda event: str(event["occurred_at"]),
+    )

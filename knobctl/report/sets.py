@@ -107,7 +107,7 @@ def _block(one: ShownSet, every_knob: bool, now: datetime, colored: bool) -> str
     if rows:
         lines += [f"  {line}" for line in table(rows).splitlines()]
     for field_name, raw in live.unknown.items():
-        shown = visible(json.dumps(raw, ensure_ascii=False))[:80]
+        shown = visible(json.dumps(raw))[:80]
         lines.append(
             f"  {visible(field_name)}  {shown}  unknown to the schema; a push would lose it"
         )
@@ -212,5 +212,4 @@ def sets_json(shown: Sequence[ShownSet]) -> str:
             "tenants": [one.as_json() for one in shown],
         },
         indent=2,
-        ensure_ascii=False,
     )
