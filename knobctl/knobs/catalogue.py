@@ -150,6 +150,7 @@ def _knob(name: str, prop: Mapping[str, Any], number: int) -> Knob:
         off=extra.get("off", ""),
         known=extra.get("known", ""),
         unit=extra.get("unit", ""),
+        scope=extra.get("scope", ""),
         scale=extra.get("scale"),
         group=extra.get("group", ""),
         role=extra.get("role"),

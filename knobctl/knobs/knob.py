@@ -44,6 +44,8 @@ class Knob:
     known: str
     """What is known, and not known, about the default."""
     unit: str
+    scope: str
+    """Which calls of the engine obey the knob; empty where the schema does not say."""
     scale: str | None
     group: str
     role: str | None
