@@ -19,6 +19,7 @@ from knobctl.errors import InputError, UsageError
 from knobctl.text import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from knobctl.documents.tree import Spot, Text
@@ -143,6 +144,23 @@ def _nearest_spot(spot: Spot, steps: list[str | int]) -> Spot:
         else:
             break
     return spot
+
+
+def make_context(values: Mapping[str, object]) -> Context:
+    """Make a context of an operator's options; None stands for "not given".
+
+    Raises:
+        UsageError: If they do not fit together.
+    """
+    try:
+        return Context.model_validate(
+            {name: value for name, value in values.items() if value is not None}
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        what = ".".join(map(str, first["loc"]))
+        message = first["msg"].removeprefix("Value error, ")
+        raise UsageError(f"{what}: {message}" if what else message) from None
 
 
 def add_context(path: Path, name: str, context: Context, *, replace: bool = False) -> ContextBook:

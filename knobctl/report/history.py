@@ -28,7 +28,7 @@ def history_text(
     now: datetime,
     colored: bool,
 ) -> str:
-    """Write events for people, oldest first, then what their chain proves.
+    """Write what the chain proves, if that was asked, then the events, oldest first.
 
     Args:
         events: In the snake_case shape of the contract.
@@ -44,7 +44,7 @@ def history_text(
         if events
         else "no events"
     )
-    return "\n".join([*blocks, summary, *_verified_lines(verified)])
+    return "\n".join([*_verified_lines(verified), *blocks, summary])
 
 
 def _event_text(
