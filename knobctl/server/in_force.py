@@ -47,7 +47,7 @@ class SetsInForce:
         event = session.last_event(tenant)
         if row is None and event is None:
             return Stored(tenant=tenant, knobs={})
-        if event and event.get("tenant_id") == tenant and event_hash(event) == event.get("hash"):
+        if event and _proves(event, tenant):
             log.error("the stored set of %r is damaged; its last good set stays in force", tenant)
             return replace(set_after(event, self._catalogue), last_good=True)
         raise ServiceError(
@@ -62,6 +62,10 @@ class SetsInForce:
         return replace(known, last_good=True) if known else None
 
 
+def _proves(event: dict[str, Any], tenant: str) -> bool:
+    return event.get("tenant_id") == tenant and event.get("hash") == event_hash(event)
+
+
 def set_after(event: dict[str, Any], catalogue: Catalogue) -> Stored:
     """The set that an audit event left in force."""
     return Stored(
@@ -70,4 +74,5 @@ def set_after(event: dict[str, Any], catalogue: Catalogue) -> Stored:
         revision=event["revision"],
         updated_at=event["occurred_at"],
         updated_by=event["actor"],
+        head_hash=event["hash"],
     )

@@ -114,18 +114,17 @@ class Replacing:
     def _write(
         self, session: Session, change: Change, after: Mapping[str, KnobValue]
     ) -> dict[str, Any]:
-        row, last = session.row(change.tenant), session.last_event(change.tenant)
+        row = session.row(change.tenant)
         before = self._sets.good(session, change.tenant, row)
         _require_revision(change, before)
-        whole = row if row and not before.last_good else None
         event = updated_event(
             before,
             after,
-            revision=1 + max(row.revision if row else 0, _revision_of(last)),
+            revision=1 + (revision_number(before.revision) or 0),
             actor=change.caller.subject,
             reason=change.reason,
-            # The row's own memory of the log's head: an event cut off the log's end leaves a gap.
-            previous_hash=whole.head_hash if whole else last["hash"] if last else None,
+            # Not the last event's: the set remembers the log's head, so that a cut tail leaves a gap.
+            previous_hash=before.head_hash,
             now=self._clock(),
             entropy=self._entropy,
         )
@@ -168,7 +167,3 @@ def _require_revision(change: Change, before: Stored) -> None:
 
 def _named(revision: str) -> str:
     return f"revision {revision[:40]}" if revision else "no revision (never written)"
-
-
-def _revision_of(event: Mapping[str, Any] | None) -> int:
-    return (revision_number(event["revision"]) or 0) if event else 0

@@ -12,6 +12,7 @@ from connectrpc.code import Code
 from connectrpc.codec import proto_binary_codec
 from connectrpc.errors import ConnectError
 
+from knobctl.server.auth import EDIT, admit
 from knobctl.server.refusal import ServiceError
 from knobctl.server.wire.config_json import ConfigJsonCodec
 from knobctl.server.wire.errors import connect_error
@@ -51,6 +52,8 @@ log: Final = logging.getLogger(__name__)
 
 LARGEST_BODY: Final = 1 << 20
 """Bytes of a request, unpacked. A config with every knob has about one thousand."""
+
+WRITES: Final = {"UpdateContextEngineKnobsConfig", "RevertContextEngineKnobsConfig"}
 
 _caller: ContextVar[Caller] = ContextVar("caller")
 
@@ -143,16 +146,22 @@ class KnobsRpc(ContextEngineKnobsConfigService):
 
 
 class Authenticating:
-    """Knows the caller before the body is read."""
+    """Knows the caller, and that it may write at all, before the body is read.
+
+    So that whoever may not write hears that, and not what would be wrong with the config.
+    """
 
     def __init__(self, service: KnobsService) -> None:
         self._service = service
 
     async def on_start(self, ctx: Context) -> None:
-        """Take the token from the header."""
+        """Take the token and the tenant from the headers."""
         scheme, _, token = ctx.request_headers.get("authorization", "").partition(" ")
         bearer = token.strip() if scheme.lower() == "bearer" else None
-        _caller.set(await asyncio.to_thread(self._service.authenticate, bearer))
+        caller = await asyncio.to_thread(self._service.authenticate, bearer)
+        if ctx.method.name in WRITES:
+            admit(caller, _tenant(ctx), EDIT)
+        _caller.set(caller)
 
     async def on_end(self, _token: None, _ctx: Context, _error: Exception | None, /) -> None:
         """Nothing to give back."""

@@ -29,6 +29,8 @@ class Stored:
     """Opaque; the empty string for a tenant that was never written."""
     updated_at: str | None = None
     updated_by: str | None = None
+    head_hash: str | None = None
+    """The hash of the audit event that left this set in force."""
     last_good: bool = False
     """Whether the store could not give the set, so that this is the last good one."""
 
@@ -83,6 +85,7 @@ def opened(row: KnobsRow, catalogue: Catalogue) -> Stored | None:
         revision=revision_text(row.revision),
         updated_at=row.updated_at,
         updated_by=row.updated_by,
+        head_hash=row.head_hash,
     )
 
 

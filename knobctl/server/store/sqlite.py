@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import tempfile
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.errors import EngineError
@@ -18,7 +20,6 @@ from knobctl.server.store.migrations import is_current, migrate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from knobctl.knobs import Catalogue
 
@@ -26,6 +27,11 @@ BUSY_TIMEOUT_S: Final = 30.0
 """How long a writer waits for the others; each holds its place for some milliseconds."""
 OLDEST_SQLITE: Final = (3, 37)
 """The first with STRICT tables."""
+TROUBLE: Final = (sqlite3.Error, UnicodeDecodeError)
+"""How Python's sqlite3 fails; the second where a damaged file's name for something is in the message."""
+NOTHING_IN_ITS_PLACE: Final = (
+    "nothing was written, and no defaults are served in its place; restore the file from a backup"
+)
 
 
 class SqliteStore:
@@ -46,21 +52,16 @@ class SqliteStore:
         self._idle: list[sqlite3.Connection] = []
         self._writers = threading.Lock()
         try:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-            connection = self._connect()
-            try:
-                self._bring_forward(connection)
-            except BaseException:
-                connection.close()
-                raise
+            if not path.exists():
+                self._make()
+            _require_database(path)
+            self._idle.append(self._brought_forward(path))
         except OSError as error:
             raise EngineError(f"the store {path} cannot be opened: {error.strerror}") from error
-        except sqlite3.Error as error:
+        except TROUBLE as error:
             raise EngineError(
-                f"the store {path} cannot be used: {error}",
-                hint="nothing was written, and no defaults are served in its place; restore the file from a backup",
+                f"the store {path} cannot be used: {error}", hint=NOTHING_IN_ITS_PLACE
             ) from error
-        self._idle.append(connection)
 
     @contextmanager
     def reading(self) -> Iterator[SqliteSession]:
@@ -81,44 +82,56 @@ class SqliteStore:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[SqliteSession]:
+        connection: sqlite3.Connection | None = None
         try:
-            connection = self._idle.pop() if self._idle else self._connect()
-        except (sqlite3.Error, IndexError) as error:
-            raise StoreUnavailableError(str(error)) from error
-        try:
+            connection = self._idle_connection() or _connect(self._path)
             connection.execute(begin)
             yield SqliteSession(connection, self._catalogue)
             connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            connection.close()
+        except TROUBLE as error:
+            if connection:
+                connection.close()
             raise StoreUnavailableError(str(error)) from error
         except BaseException:
-            if _rolled_back(connection):
+            if connection and _rolled_back(connection):
                 self._idle.append(connection)
-            else:
-                connection.close()
             raise
         self._idle.append(connection)
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self._path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
-        )
-        for pragma in ("synchronous = FULL", "trusted_schema = OFF", "cell_size_check = ON"):
-            connection.execute(f"PRAGMA {pragma}")
-        return connection
-
-    def _bring_forward(self, connection: sqlite3.Connection) -> None:
-        _use_wal(connection)
-        if is_current(connection, self._catalogue):
-            return
-        connection.execute("BEGIN IMMEDIATE")
+    def _idle_connection(self) -> sqlite3.Connection | None:
         try:
-            migrate(connection, self._catalogue)
-            connection.execute("COMMIT")
+            return self._idle.pop()
+        except IndexError:
+            return None
+
+    def _make(self) -> None:
+        """Make the file: whole or not at all, so that an empty file is never a store.
+
+        Of several processes that make it at once, one wins and the others use its file.
+        """
+        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
+        os.close(handle)
+        new = Path(name)
+        try:
+            self._brought_forward(new).close()
+            with suppress(FileExistsError):
+                self._path.hardlink_to(new)
+        finally:
+            new.unlink()
+
+    def _brought_forward(self, path: Path) -> sqlite3.Connection:
+        """Connect to a file, and give its schema the form that this version has."""
+        connection = _connect(path)
+        try:
+            _use_wal(connection)
+            if not is_current(connection, self._catalogue):
+                connection.execute("BEGIN IMMEDIATE")
+                migrate(connection, self._catalogue)
+                connection.execute("COMMIT")
         except BaseException:
-            _rolled_back(connection)
+            connection.close()
             raise
+        return connection
 
 
 class SqliteSession:
@@ -170,7 +183,7 @@ class SqliteSession:
             f" AND occurred_at >= ?{wanted} ORDER BY sequence LIMIT ?",
             (after, since, *values, limit),
         )
-        return [(sequence, _json(event)) for sequence, event in found]
+        return [(sequence, _object(event)) for sequence, event in found]
 
     def answered(self, key: RequestKey) -> Answered | None:
         """What a request with this key led to."""
@@ -179,7 +192,7 @@ class SqliteSession:
             " WHERE tenant_id = ? AND actor = ? AND idempotency_key = ?",
             (key.tenant, key.actor, key.key),
         ).fetchone()
-        return Answered(digest=row[0], event=_json(row[1])) if row else None
+        return Answered(digest=row[0], event=_object(row[1])) if row else None
 
     def write(self, row: KnobsRow, event: Mapping[str, Any], key: RequestKey | None) -> None:
         """Replace a set and append its event."""
@@ -259,7 +272,7 @@ class SqliteSession:
             f"SELECT event FROM config_audit_events {condition}",  # noqa: S608  conditions of this module
             values,
         ).fetchone()
-        return _json(row[0]) if row else None
+        return _object(row[0]) if row else None
 
 
 _ROW_COLUMNS: Final = {
@@ -271,6 +284,26 @@ _ROW_COLUMNS: Final = {
     "head_hash": "head_hash",
     "seal": "seal",
 }
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+    )
+    for pragma in ("synchronous = FULL", "trusted_schema = OFF", "cell_size_check = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def _require_database(path: Path) -> None:
+    """Refuse a file that SQLite would take for a new one and fill: it may be a store that was cut off."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
+        raise EngineError(
+            f"the store {path} is {'empty' if not header else 'no SQLite database'}",
+            hint=f"{NOTHING_IN_ITS_PLACE}; to begin a new store, remove the file",
+        )
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
@@ -293,10 +326,11 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 
 
 def _rolled_back(connection: sqlite3.Connection) -> bool:
-    """Roll back, and say whether the connection can be used again."""
+    """Roll back, and say whether the connection can be used again; it is closed where not."""
     try:
         connection.execute("ROLLBACK")
-    except sqlite3.Error:
+    except TROUBLE:
+        connection.close()
         return False
     return True
 
@@ -312,6 +346,13 @@ def _json(text: str) -> Any:  # noqa: ANN401  any JSON
         return json.loads(text)
     except (ValueError, TypeError) as error:
         raise StoreUnavailableError("the store holds text that is no JSON") from error
+
+
+def _object(text: str) -> dict[str, Any]:
+    value = _json(text)
+    if not isinstance(value, dict):
+        raise StoreUnavailableError("the store holds an event that is none")
+    return value
 
 
 def _list(names: frozenset[str] | None) -> str | None:

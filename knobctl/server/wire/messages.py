@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.knobs import KnobType
 from knobctl.server.wire.knobs_pb import ContextEngineKnobsConfig, KnobMode
@@ -38,10 +38,12 @@ def _value(knob: Knob, value: float) -> KnobValue:
 
 
 def config_message(catalogue: Catalogue, knobs: Mapping[str, Any]) -> ContextEngineKnobsConfig:
-    """Make the config of a set."""
+    """Make the config of a set. What no knob takes has no place in it."""
     config = ContextEngineKnobsConfig()
     for name, value in knobs.items():
-        knob = catalogue[name]
+        knob = catalogue.by_name.get(name)
+        if knob is None or not knob.accepts(value):
+            continue
         is_mode = knob.type is KnobType.MODE
         setattr(
             config, name, KnobMode(knob.choices.index(value)) if is_mode else knob.canonical(value)
@@ -77,6 +79,29 @@ def updated_message(
 
 
 def event_message(catalogue: Catalogue, event: Mapping[str, Any]) -> ConfigAuditEvent:
-    """Make the message of an audit event."""
-    sets = {name: config_message(catalogue, event[name]) for name in ("before", "after")}
-    return ConfigAuditEvent(**{**event, **sets})
+    """Make the message of an audit event; a damaged one becomes a message whose hash does not fit."""
+    message = ConfigAuditEvent(
+        before=config_message(catalogue, _mapping(event.get("before"))),
+        after=config_message(catalogue, _mapping(event.get("after"))),
+        changed_field_paths=[str(path) for path in event.get("changed_field_paths") or ()],
+    )
+    for name in _EVENT_TEXTS:
+        setattr(message, name, str(event.get(name, "")))
+    return message
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+_EVENT_TEXTS: Final = (
+    "event_id",
+    "type",
+    "tenant_id",
+    "actor",
+    "reason",
+    "occurred_at",
+    "revision",
+    "previous_hash",
+    "hash",
+)
