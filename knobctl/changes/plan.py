@@ -129,10 +129,15 @@ def plan_tenant(
         labels=document.labels if document else {},
         owner=owner if isinstance(owner, str) else None,
         evidence=tuple(map(str, evidence)) if isinstance(evidence, list) else (),
-        unknown={name: json.dumps(value) for name, value in live.unknown.items()},
+        unknown=unknown_fields(live),
         updated_by=live.updated_by,
         updated_at=live.updated_at,
     )
+
+
+def unknown_fields(live: LiveSet) -> dict[str, str]:
+    """What a live set holds and the schema does not know, as JSON text by field."""
+    return {name: json.dumps(value) for name, value in live.unknown.items()}
 
 
 def plan_document(plan: Plan, *, made_at: str, made_by: str) -> dict[str, Any]:
@@ -164,6 +169,12 @@ def plan_document(plan: Plan, *, made_at: str, made_by: str) -> dict[str, Any]:
         },
     }
     return {**document, "digest": digest(document)}
+
+
+def is_plan(raw: bytes) -> bool:
+    """Whether a file says of itself that it is a plan, whole or not."""
+    head = raw[:4096].lstrip()
+    return head.startswith(b"{") and b'"format"' in head and f'"{FORMAT}"'.encode() in head
 
 
 def digest(value: Any) -> str:  # noqa: ANN401  any plain JSON value

@@ -112,12 +112,6 @@ class _File(_Strict):
     digest: Sha256
 
 
-def is_plan(raw: bytes) -> bool:
-    """Whether a file says of itself that it is a plan, whole or not."""
-    head = raw[:4096].lstrip()
-    return head.startswith(b"{") and b'"format"' in head and f'"{FORMAT}"'.encode() in head
-
-
 def read_plan(raw: bytes, source: str, catalogue: Catalogue) -> Plan:
     """Read and verify a plan file: its form, its digests, and that it says what its sets give.
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from knobctl.changes.plan import Plan, TenantPlan, plan_tenant, schema_digest
 from knobctl.documents.model import Document, Kind
 from knobctl.documents.repository import belongs
+from knobctl.engine.reading import read_all
 from knobctl.errors import InputError, UsageError
+from knobctl.text import count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
     from datetime import date
 
     from knobctl.changes.limits import Limits
     from knobctl.checks.report import Report
+    from knobctl.checks.selecting import Selection
     from knobctl.documents.model import Effective
     from knobctl.documents.repository import Repository
     from knobctl.engine.interface import Engine, LiveSet
@@ -58,22 +60,24 @@ def fleet_of(repository: Repository, name: str | None) -> Document | None:
 
 
 def narrowed(
-    repository: Repository,
-    fleet: Document | None,
-    keep: Callable[[Document], bool] = lambda _: True,
+    repository: Repository, fleet: Document | None, selection: Selection | None = None
 ) -> Repository:
     """Leave only those tenants judged that belong to a fleet and that are chosen.
 
     Raises:
         UsageError: If none is left, or one tenant is left twice: then a fleet must be named.
     """
-    chosen = [tenant for tenant in repository.tenants_of(fleet) if keep(tenant)]
-    if repository.tenants and not chosen:
-        where = f" of fleet {fleet.name}" if fleet else ""
+    from knobctl.checks.selecting import choose_documents
+
+    chosen = repository.tenants_of(fleet)
+    if fleet and repository.tenants and not chosen:
         raise UsageError(
-            f"none of {len(repository.tenants)} tenants is chosen{where}",
-            hint="see what there is: knobctl resolve",
+            f"none of {count(len(repository.tenants), 'tenant')} belongs to fleet {fleet.name} "
+            f"({fleet.source}:{fleet.location().line})",
+            hint="its include says which files do",
         )
+    if selection is not None:
+        chosen = choose_documents(repository, selection, chosen)
     _refuse_ambiguity(repository, chosen, fleet)
     kept = set(map(id, chosen))
     judged = [one for one in repository.judged if one.kind is not Kind.TENANT or id(one) in kept]
@@ -113,21 +117,6 @@ def managed(repository: Repository, fleet: Document | None) -> int:
     )
 
 
-def read_live(engine: Engine, tenants: Iterable[str], *, parallelism: int) -> dict[str, LiveSet]:
-    """Read the live sets of tenants, several at a time.
-
-    Raises:
-        EngineError: The first failure; the rest is not waited for.
-    """
-    with ThreadPoolExecutor(max_workers=parallelism, thread_name_prefix="read") as pool:
-        running = {tenant: pool.submit(engine.read, tenant) for tenant in tenants}
-        try:
-            return {tenant: future.result() for tenant, future in running.items()}
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
 def prepare(
     repository: Repository,
     engine: Callable[[], Engine],
@@ -159,9 +148,7 @@ def prepare(
     if report.errors:
         return Prepared(report=report)
     reached = engine()
-    live = read_live(
-        reached, [tenant.name for tenant in repository.tenants], parallelism=parallelism
-    )
+    live = read_all(reached, [tenant.name for tenant in repository.tenants], workers=parallelism)
     report = check_repository(
         repository,
         today=today,
@@ -180,7 +167,6 @@ def prepare(
         tenants=_tenants(repository, live, effective, report),
         hazards=tuple(one for one in report.findings if one.tenant is None),
     )
-    reached.assert_addresses([tenant.tenant for tenant in plan.changing])
     return Prepared(report=report, plan=plan, effective=effective, live=live)
 
 

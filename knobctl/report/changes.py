@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,38 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+    from knobctl.changes.comparing import TenantDiff
     from knobctl.documents.model import Effective
     from knobctl.engine.interface import LiveSet
+    from knobctl.errors import ExitCode
     from knobctl.knobs import KnobValue
 
 _COLOURS = {Op.RESET: "red", Op.CHANGE: "yellow", Op.SET: "green"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TenantDiff:
-    """The changes of one tenant, and what lies on either side."""
-
-    tenant: str
-    before: str
-    """What is compared, for people: `live r7 (anna, 2 h ago)`, `main:tenants/acme.yaml`."""
-    after: str
-    """What it is compared with: mostly a file."""
-    changes: tuple[Change, ...]
-    revision: str | None = None
-    """The live revision, where an engine was asked."""
-    effective: Effective | None = None
-    """Where the values of the right side come from, if documents say."""
-    unknown: Sequence[str] = ()
-    """Stored fields that the schema does not know."""
-
-    def as_json(self, style: PathStyle = PathStyle.FIELD) -> dict[str, Any]:
-        """The tenant's part of the contract's section 4."""
-        return {
-            "tenant": self.tenant,
-            "revision": self.revision,
-            "changed_field_paths": [spell(change.steps, style) for change in self.changes],
-            "changes": [change.as_json(style) for change in self.changes],
-        }
 
 
 def live_words(live: LiveSet, now: datetime) -> str:
@@ -64,22 +38,36 @@ def live_words(live: LiveSet, now: datetime) -> str:
     )
 
 
-def diff_text(diffs: Sequence[TenantDiff], *, colored: bool, style: PathStyle) -> str:
-    """Write diffs for people; tenants without changes are counted and not listed."""
-    changed = [diff for diff in diffs if diff.changes]
-    blocks = ["\n".join(_tenant_lines(diff, colored, style)) for diff in changed]
-    return "\n".join([*blocks, change_summary(diffs)])
+def diff_text(
+    diffs: Sequence[TenantDiff],
+    *,
+    now: datetime,
+    colored: bool = False,
+    style: PathStyle = PathStyle.FIELD,
+) -> str:
+    """Write diffs for people, those with resets first; tenants without changes are only counted."""
+    ordered = sorted(diffs, key=lambda diff: not any(one.op is Op.RESET for one in diff.changes))
+    lines: list[str] = []
+    for diff in ordered:
+        if diff.changes:
+            lines += _tenant_lines(diff, now, colored, style)
+    return "\n".join([*lines, change_summary(diffs)])
 
 
-def _tenant_lines(diff: TenantDiff, colored: bool, style: PathStyle) -> list[str]:
+def _tenant_lines(diff: TenantDiff, now: datetime, colored: bool, style: PathStyle) -> list[str]:
     name = click.style(visible(diff.tenant), bold=True) if colored else visible(diff.tenant)
-    lines = [f"{name}  {diff.before} -> {diff.after}"]
-    if diff.unknown:
-        names = ", ".join(map(visible, diff.unknown))
-        lines.append(f"  unknown to the schema, and lost by a push: {names}")
+    before = live_words(diff.live, now) if diff.live else visible(diff.before)
+    lines = [f"{name}  {before} -> {visible(diff.after)}"]
+    if diff.live and diff.live.unknown:
+        lines.append(unknown_words(diff.live.unknown))
     return lines + change_lines(
         diff.changes, effective=diff.effective, colored=colored, style=style
     )
+
+
+def unknown_words(names: Iterable[str]) -> str:
+    """Say which stored fields the schema does not know."""
+    return f"  unknown to the schema, a push would lose them: {', '.join(map(visible, names))}"
 
 
 def change_lines(
@@ -143,14 +131,31 @@ def change_summary(diffs: Sequence[TenantDiff]) -> str:
     return f"{words}; {left:,} unchanged" if left else words
 
 
+def removed_text(removed: Sequence[str]) -> str:
+    """Name the tenants whose documents are gone: nothing resets them."""
+    if not removed:
+        return ""
+    names = ", ".join(map(visible, removed))
+    return f"\nno document any more: {names}; unmanaged from now on, not reset"
+
+
 def diff_json(
-    diffs: Sequence[TenantDiff], *, outcome: str, exit_code: int, style: PathStyle
+    diffs: Sequence[TenantDiff], *, code: ExitCode, style: PathStyle, removed: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The machine-readable diff, contract section 4."""
     return {
         "version": 1,
         "command": "diff",
-        "outcome": outcome,
-        "exit_code": exit_code,
-        "tenants": [diff.as_json(style) for diff in sorted(diffs, key=lambda diff: diff.tenant)],
+        "outcome": code.outcome,
+        "exit_code": int(code),
+        "tenants": [
+            {
+                "tenant": diff.tenant,
+                "revision": diff.live.revision if diff.live else None,
+                "changed_field_paths": [spell(change.steps, style) for change in diff.changes],
+                "changes": [change.as_json(style) for change in diff.changes],
+            }
+            for diff in diffs
+        ],
+        **({"removed_tenants": list(removed)} if removed else {}),
     }

@@ -27,7 +27,11 @@ _COLOURS = {
 
 
 def outcome_text(
-    outcomes: Sequence[TenantOutcome], *, elapsed_s: float, now: datetime, colored: bool = False
+    outcomes: Sequence[TenantOutcome],
+    *,
+    elapsed_s: float | None,
+    now: datetime,
+    colored: bool = False,
 ) -> str:
     """Write what became of each tenant that was to change, what that makes in all, and how to undo it."""
     told = [one for one in outcomes if one.outcome is not Outcome.UNCHANGED]
@@ -67,7 +71,7 @@ def _lines(one: TenantOutcome, word: int, width: int, now: datetime, colored: bo
     return lines
 
 
-def _summary(outcomes: Sequence[TenantOutcome], elapsed_s: float) -> str:
+def _summary(outcomes: Sequence[TenantOutcome], elapsed_s: float | None) -> str:
     counts = tally(outcomes)
     order = [
         Outcome.APPLIED,
@@ -87,7 +91,8 @@ def _summary(outcomes: Sequence[TenantOutcome], elapsed_s: float) -> str:
             one.outcome is Outcome.APPLIED and one.revision is not None for one in outcomes
         )
         words += [count(events, "audit event")] if events else []
-    return f"{', '.join(words) or 'no tenants'} ({elapsed_s:.1f} s)"
+    took = f" ({elapsed_s:.1f} s)" if elapsed_s is not None else ""
+    return f"{', '.join(words) or 'no tenants'}{took}"
 
 
 def outcomes_json(outcomes: Sequence[TenantOutcome]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knobctl.changes.diff import Op
-from knobctl.report.changes import change_lines
+from knobctl.report.changes import change_lines, unknown_words
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
@@ -71,9 +71,7 @@ def _tenant_lines(tenant: TenantPlan, effective: Effective | None, colored: bool
     source = f" -> {visible(tenant.source)}" if tenant.source else ""
     lines = [f"{name}  {base}{source}"]
     if tenant.unknown:
-        lines.append(
-            f"  unknown to the schema, and lost by a push: {', '.join(map(visible, tenant.unknown))}"
-        )
+        lines.append(unknown_words(tenant.unknown))
     return lines + change_lines(tenant.changes, effective=effective, colored=colored)
 
 

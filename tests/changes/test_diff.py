@@ -110,7 +110,7 @@ def test_changes_are_in_the_order_of_their_paths_and_resets_lead_for_people() ->
         "retrieval_vector_top_k",
         "rrf_k",
     ]
-    assert [change.field_path for change in resets_first(changes)][0] == "retrieval_vector_top_k"
+    assert next(change.field_path for change in resets_first(changes)) == "retrieval_vector_top_k"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,96 @@
+"""Looks at a plan again before it is applied: what moved since it was made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from knobctl.changes.apply import moved, same_set
+from knobctl.changes.plan import worrying
+from knobctl.changes.stand_in import judging, stand_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import date
+
+    from knobctl.changes.outcomes import TenantOutcome
+    from knobctl.changes.plan import Plan, TenantPlan
+    from knobctl.documents.model import Document
+    from knobctl.documents.repository import Repository
+    from knobctl.engine.interface import LiveSet
+    from knobctl.finding import Finding
+    from knobctl.knobs import Catalogue
+
+
+def moved_since(
+    plan: Plan, live: Mapping[str, LiveSet], catalogue: Catalogue
+) -> list[TenantOutcome]:
+    """Find the tenants that are not where the plan left them, with what others changed."""
+    return [
+        moved(tenant, live[tenant.tenant], catalogue)
+        for tenant in plan.tenants
+        if not _stands(tenant, live[tenant.tenant])
+    ]
+
+
+def _stands(tenant: TenantPlan, live: LiveSet) -> bool:
+    if not tenant.changes and same_set(live.knobs, tenant.desired):
+        return True
+    if tenant.base_revision is None or live.revision is None:
+        return tenant.base_revision is live.revision and same_set(live.knobs, tenant.existing)
+    return live.revision == tenant.base_revision
+
+
+def is_applied(plan: Plan, live: Mapping[str, LiveSet]) -> bool:
+    """Whether every tenant holds the planned set already, and some had to change for it."""
+    return bool(plan.changing) and all(
+        same_set(live[tenant.tenant].knobs, tenant.desired) for tenant in plan.tenants
+    )
+
+
+def new_findings(
+    plan: Plan,
+    live: Mapping[str, LiveSet],
+    repository: Repository,
+    *,
+    today: date,
+    fleet: str | None,
+) -> list[Finding]:
+    """Judge the planned sets by the policies of today; give what the plan does not say.
+
+    Args:
+        plan: The plan.
+        live: What the engine holds.
+        repository: Where policies, waivers and fleets stand now; its tenants are not looked at.
+        today: For waivers that expire.
+        fleet: The fleet that applies.
+
+    Returns:
+        Errors and warnings that nothing waives and that the plan's hazards do not have.
+    """
+    from knobctl.checks import check_repository
+
+    report = check_repository(
+        judging(repository, [_document(tenant) for tenant in plan.tenants]),
+        today=today,
+        live={name: one.knobs for name, one in live.items()},
+        fleet=fleet,
+    )
+    hazards = [*plan.hazards, *(hazard for tenant in plan.tenants for hazard in tenant.hazards)]
+    known = {_identity(one) for one in worrying(tuple(hazards))}
+    return [one for one in worrying(tuple(report.findings)) if _identity(one) not in known]
+
+
+def _document(tenant: TenantPlan) -> Document:
+    """The document that says in full what the plan sends."""
+    return stand_in(
+        tenant.tenant,
+        tenant.desired,
+        source=tenant.source or f"plan of {tenant.tenant}",
+        labels=tenant.labels,
+        owner=tenant.owner,
+        evidence=tenant.evidence,
+    )
+
+
+def _identity(finding: Finding) -> tuple[str, str, str | None, str | None]:
+    return finding.rule, finding.severity.value, finding.tenant, finding.field_path

@@ -1,0 +1,83 @@
+"""Documents that stand in for sets that no file holds, so that the policies can judge them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from knobctl.documents.kinds import sort_documents
+from knobctl.documents.model import Document, Kind
+from knobctl.documents.reader import read_text
+from knobctl.text import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from knobctl.documents.repository import Repository
+    from knobctl.knobs import KnobValue
+
+
+def stand_in(  # noqa: PLR0913  a document has as many parts
+    tenant: str,
+    knobs: Mapping[str, KnobValue],
+    *,
+    source: str,
+    labels: Mapping[str, str] | None = None,
+    owner: str | None = None,
+    evidence: Sequence[str] = (),
+    literals: Mapping[str, str] | None = None,
+) -> Document:
+    """Write a set as a document.
+
+    Args:
+        tenant: Whose set.
+        knobs: All of it: layers are resolved already.
+        source: The name that findings carry.
+        labels: Of the tenant, for policies and waivers.
+        owner: Who answers for it.
+        evidence: Paths of evidence.
+        literals: The characters that the user typed for a knob, where they did.
+    """
+    lines = [f"tenant: {json.dumps(tenant)}"]
+    lines += [f"labels: {json.dumps(dict(labels))}"] if labels else []
+    lines += [f"owner: {json.dumps(owner)}"] if owner else []
+    lines += [f"evidence: {json.dumps(list(evidence))}"] if evidence else []
+    lines.append("knobs:" if knobs or literals else "knobs: {}")
+    values = {name: spelled(value) for name, value in knobs.items()} | dict(literals or {})
+    lines += [f"  {json.dumps(name)}: {value}" for name, value in values.items()]
+    (document,) = sort_documents(read_text("\n".join(lines) + "\n", source), named=False).documents
+    return document
+
+
+def like(
+    document: Document | None,
+    tenant: str,
+    knobs: Mapping[str, KnobValue],
+    *,
+    source: str,
+    literals: Mapping[str, str] | None = None,
+) -> Document:
+    """Write a set as a document with the labels, owner and evidence of the tenant's own, if it has one."""
+    value = document.value if document else {}
+    owner, evidence = value.get("owner"), value.get("evidence")
+    return stand_in(
+        tenant,
+        knobs,
+        source=source,
+        labels=document.labels if document else {},
+        owner=owner if isinstance(owner, str) else None,
+        evidence=[str(one) for one in evidence] if isinstance(evidence, list) else (),
+        literals=literals,
+    )
+
+
+def judging(repository: Repository, documents: Sequence[Document]) -> Repository:
+    """The same repository, in which these tenant documents are judged and no other is looked at."""
+    return replace(
+        repository,
+        judged=list(documents),
+        others=[one for one in repository.documents if one.kind is not Kind.TENANT],
+        findings=[],
+        names={**repository.names, **{one.source: one.source for one in documents}},
+    )

@@ -1,0 +1,128 @@
+"""`knobctl apply`: push the files' sets, or a reviewed plan, guarded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from knobctl.cli.choosing import answer_errors, choose, limits_for, prepared_for
+from knobctl.cli.consent import require_consent
+from knobctl.cli.options import Settings, common_options
+from knobctl.cli.pushing import (
+    Pushed,
+    PushOptions,
+    consent_options,
+    parallelism_option,
+    push,
+)
+from knobctl.cli.selection import selection_of, selection_options
+from knobctl.cli.session import Session
+from knobctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from knobctl.errors import ExitCode
+
+
+@click.command(name="apply")
+@common_options(engine=True)
+@click.argument("paths", nargs=-1, metavar="[PATH... | PLANFILE]")
+@selection_options
+@click.option("--tenant", metavar="NAME", help="Whose set a bare knob map or the wire's JSON is.")
+@consent_options
+@click.option("--dry-run", is_flag=True, help="Show what would be pushed; write nothing.")
+@click.option(
+    "--max-tenants",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Refuse where more tenants would change.",
+)
+@click.option(
+    "--max-share",
+    metavar="P%",
+    help="Refuse where a larger share of the managed tenants would change.",
+)
+@click.option(
+    "--on-conflict",
+    type=click.Choice(["stop", "skip"]),
+    default="stop",
+    show_default=True,
+    help="What a tenant that moved means for the others.",
+)
+@parallelism_option
+def command(
+    settings: Settings,
+    paths: tuple[str, ...],
+    labels: tuple[str, ...],
+    where: str | None,
+    tenant: str | None,
+    yes: bool,
+    reason: str | None,
+    allow: tuple[str, ...],
+    dry_run: bool,
+    max_tenants: int | None,
+    max_share: str | None,
+    on_conflict: str,
+    parallelism: int,
+) -> ExitCode:
+    """Push whole sets: what a file and its layers leave out goes back to the platform default.
+
+    PATHs are planned, shown and asked about. A plan file is applied as it was reviewed, unless
+    something moved since.
+    """
+    from knobctl.changes.guards import read_allowances
+    from knobctl.changes.limits import share
+
+    options = PushOptions(
+        yes=yes,
+        reason=reason,
+        allow=allow,
+        dry_run=dry_run,
+        on_conflict=on_conflict,
+        parallelism=parallelism,
+    )
+    read_allowances(allow)
+    if max_share:
+        share(max_share)
+    with Session(settings) as session:
+        if (plan_file := _plan_file(paths)) is not None:
+            from knobctl.cli.planned import apply_plan_file
+
+            if labels or where or tenant:
+                raise UsageError("a plan is applied whole; choose tenants when it is made")
+            return apply_plan_file(
+                session, plan_file, options, max_tenants=max_tenants, max_share=max_share
+            )
+        require_consent(yes=yes or dry_run, what="apply")
+        selection = selection_of((), labels, where)
+        repository, fleet = choose(session, paths, tenant=tenant, selection=selection)
+        limits = limits_for(session, fleet, max_tenants=max_tenants, max_share=max_share)
+        prepared = prepared_for(session, repository, fleet, limits, parallelism=parallelism)
+        if prepared.plan is None:
+            return answer_errors(session, "apply", prepared.report)
+        return push(
+            session,
+            Pushed(
+                command="apply",
+                plan=prepared.plan,
+                limits=limits,
+                needs_consent=True,
+                report=prepared.report,
+                effective=prepared.effective,
+            ),
+            options,
+        )
+
+
+def _plan_file(paths: Sequence[str]) -> Path | None:
+    """The only PATH, if it says of itself that it is a plan."""
+    from knobctl.changes.plan import is_plan
+
+    path = Path(paths[0]) if len(paths) == 1 else None
+    if path is None or not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return path if is_plan(file.read(4096)) else None

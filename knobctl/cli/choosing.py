@@ -1,0 +1,105 @@
+"""Which documents and tenants a command is about, and the answer where they have errors."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from knobctl.errors import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from knobctl.changes.limits import Limits
+    from knobctl.changes.preparing import Prepared
+    from knobctl.checks.report import Report
+    from knobctl.checks.selecting import Selection
+    from knobctl.cli.session import Session
+    from knobctl.documents.model import Document
+    from knobctl.documents.repository import Repository
+
+
+def choose(
+    session: Session,
+    paths: Sequence[str],
+    *,
+    tenant: str | None = None,
+    selection: Selection | None = None,
+) -> tuple[Repository, Document | None]:
+    """Read what PATHs name, and keep the chosen tenants that belong to the fleet that applies.
+
+    Returns:
+        The repository, only those tenants judged; the fleet.
+    """
+    from knobctl.changes.preparing import fleet_of, narrowed
+
+    repository = session.repository(paths, tenant=tenant)
+    fleet = fleet_of(repository, session.fleet)
+    return narrowed(repository, fleet, selection), fleet
+
+
+def limits_for(
+    session: Session,
+    fleet: Document | None,
+    *,
+    max_tenants: int | None = None,
+    max_share: str | None = None,
+) -> Limits:
+    """The limits of the fleet, of the command line, and of a context that is marked production."""
+    from knobctl.changes.limits import limits_of
+
+    return limits_of(
+        fleet,
+        max_tenants=max_tenants,
+        max_share=max_share,
+        production=session.target.context if session.production else None,
+    )
+
+
+def prepared_for(
+    session: Session,
+    repository: Repository,
+    fleet: Document | None,
+    limits: Limits,
+    *,
+    parallelism: int,
+) -> Prepared:
+    """Validate, read live, check, and plan what the judged tenants want."""
+    from knobctl.changes.preparing import prepare
+
+    return prepare(
+        repository,
+        lambda: session.engine,
+        today=session.today,
+        fleet=fleet,
+        limits=limits,
+        parallelism=parallelism,
+    )
+
+
+def findings_text(session: Session, report: Report) -> str:
+    """The findings as text for the terminal; nothing where there are none to show."""
+    from knobctl.report.findings import findings_text as rendered
+
+    return rendered(report, colored=session.settings.colored(sys.stdout))
+
+
+def answer_errors(session: Session, command: str, report: Report) -> ExitCode:
+    """Answer with the errors that stopped a command; nothing was written."""
+    code = ExitCode.FINDINGS
+    document = {
+        "version": 1,
+        "command": command,
+        "outcome": code.outcome,
+        "exit_code": int(code),
+        "tenants": [],
+        "findings": [finding.as_json() for finding in report.findings],
+    }
+    session.settings.answer(
+        {
+            "text": lambda: findings_text(session, report),
+            "json": lambda: json.dumps(document, indent=2),
+        }
+    )
+    return code

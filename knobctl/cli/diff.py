@@ -1,0 +1,133 @@
+"""`knobctl diff`: what would change, field by field, resets first."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from knobctl.cli.choosing import answer_errors, choose
+from knobctl.cli.options import Settings, common_options
+from knobctl.cli.pushing import parallelism_option
+from knobctl.cli.selection import selection_of, selection_options
+from knobctl.cli.session import Session
+from knobctl.errors import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from knobctl.changes.comparing import TenantDiff
+    from knobctl.documents.repository import Repository
+
+
+@click.command(name="diff")
+@common_options(engine=True)
+@click.argument("paths", nargs=-1, metavar="[PATH...]")
+@selection_options
+@click.option("--base", metavar="REV", help="Compare with a Git revision instead of the engine.")
+@click.option("--tenant", metavar="NAME", help="Whose set a bare knob map or the wire's JSON is.")
+@click.option(
+    "--paths",
+    "style",
+    type=click.Choice(["field", "pointer"]),
+    default="field",
+    show_default=True,
+    help="Spell paths as the audit event does, or as JSON pointers.",
+)
+@click.option("--exit-code", is_flag=True, help="Exit 3 where something differs.")
+@parallelism_option
+def command(
+    settings: Settings,
+    paths: tuple[str, ...],
+    labels: tuple[str, ...],
+    where: str | None,
+    base: str | None,
+    tenant: str | None,
+    style: str,
+    exit_code: bool,
+    parallelism: int,
+) -> ExitCode:
+    """Show what would change: files against live, against Git, or one file against another.
+
+    Two files that hold the same tenant are compared with each other, without an engine.
+    """
+    from knobctl.changes.comparing import diff_files, diff_live
+    from knobctl.checks import validate_repository
+
+    with Session(settings, engine=base is None) as session:
+        two = _two_files(session, paths, tenant) if base is None else None
+        selection = selection_of((), labels, where)
+        repositories = two or (choose(session, paths, tenant=tenant, selection=selection)[0],)
+        for repository in repositories:
+            report = validate_repository(repository)
+            if report.errors:
+                return answer_errors(session, "diff", report)
+        if two:
+            return _answer(session, [diff_files(*two)], style=style, exit_code=exit_code)
+        if base is not None:
+            return _against_base(session, repositories[0], base, paths, tenant, style, exit_code)
+        diffs = diff_live(repositories[0], session.engine, parallelism=parallelism)
+        return _answer(session, diffs, style=style, exit_code=exit_code)
+
+
+def _two_files(
+    session: Session, paths: Sequence[str], tenant: str | None
+) -> tuple[Repository, Repository] | None:
+    """The two files to compare with each other, if these are two files about one tenant."""
+    from knobctl.changes.comparing import alone, same_tenant
+
+    if len(paths) != 2 or not all(Path(path).is_file() for path in paths):
+        return None
+    left, right = (alone(session.repository([path], tenant=tenant, whole=False)) for path in paths)
+    return (left, right) if same_tenant(left, right) else None
+
+
+def _against_base(
+    session: Session,
+    repository: Repository,
+    base: str,
+    paths: Sequence[str],
+    tenant: str | None,
+    style: str,
+    exit_code: bool,
+) -> ExitCode:
+    from knobctl.changes.comparing import diff_base, removed_tenants
+    from knobctl.documents.revisions import GitTree
+
+    with GitTree(repository.root, base) as tree:
+        earlier = session.repository(paths, tenant=tenant, files=tree)
+        diffs = diff_base(repository, earlier, base)
+        removed = removed_tenants(repository, earlier)
+    return _answer(session, diffs, removed, style=style, exit_code=exit_code)
+
+
+def _answer(
+    session: Session,
+    diffs: Sequence[TenantDiff],
+    removed: Sequence[str] = (),
+    *,
+    style: str,
+    exit_code: bool,
+) -> ExitCode:
+    from knobctl.changes.paths import PathStyle
+    from knobctl.report.changes import diff_json, diff_text, removed_text
+
+    spelling = PathStyle(style)
+    differs = any(diff.changes for diff in diffs)
+    code = ExitCode.CHANGES if differs and exit_code else ExitCode.OK
+    colored = session.settings.colored(sys.stdout)
+    session.settings.answer(
+        {
+            "text": lambda: (
+                diff_text(diffs, now=session.now(), colored=colored, style=spelling)
+                + removed_text(removed)
+            ),
+            "json": lambda: json.dumps(
+                diff_json(diffs, code=code, style=spelling, removed=removed), indent=2
+            ),
+        }
+    )
+    return code

@@ -1,0 +1,161 @@
+"""Applies a plan file: as it was reviewed, or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from knobctl.cli.choosing import limits_for
+from knobctl.cli.consent import require_consent
+from knobctl.cli.pushing import Pushed, PushOptions, answer_outcomes, push
+from knobctl.documents.repository import Repository
+from knobctl.errors import ConflictError, ExitCode, InputError, UsageError
+from knobctl.text import count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from knobctl.changes.outcomes import TenantOutcome
+    from knobctl.changes.plan import Plan
+    from knobctl.cli.session import Session
+    from knobctl.documents.model import Document
+    from knobctl.engine.interface import LiveSet
+
+AGAIN = "plan again and review the new plan: knobctl plan -o FILE"
+
+
+def apply_plan_file(
+    session: Session,
+    path: Path,
+    options: PushOptions,
+    *,
+    max_tenants: int | None,
+    max_share: str | None,
+) -> ExitCode:
+    """Apply a plan: its digests, its base revisions and today's policies must still hold.
+
+    Raises:
+        InputError: If the file is no plan that can be believed.
+        ConflictError: If something moved since it was made; nothing was written.
+    """
+    from knobctl.changes.plan import unknown_fields
+    from knobctl.changes.preparing import fleet_of
+    from knobctl.engine.reading import read_all
+
+    plan = _read(session, path)
+    repository = _surroundings(session, plan)
+    fleet = fleet_of(repository, plan.fleet or session.fleet)
+    limits = limits_for(session, fleet, max_tenants=max_tenants, max_share=max_share)
+    if limits.consent_required and not options.dry_run:
+        require_consent(yes=options.yes, what=limits.consent_required)
+    if session.engine.name != plan.engine:
+        raise UsageError(
+            f"{path} is a plan for {plan.engine}, and the engine chosen is {session.engine.name}",
+            hint="choose the plan's engine: --engine or --context",
+        )
+    live = read_all(
+        session.engine, [one.tenant for one in plan.tenants], workers=options.parallelism
+    )
+    moved = _moved(session, plan, live, options)
+    _refuse_new_findings(session, plan, live, repository, fleet)
+    left_out = {one.tenant for one in moved}
+    kept = replace(
+        plan,
+        tenants=tuple(
+            replace(one, unknown=unknown_fields(live[one.tenant]))
+            for one in plan.tenants
+            if one.tenant not in left_out
+        ),
+    )
+    return push(
+        session,
+        Pushed(
+            command="apply",
+            plan=kept,
+            limits=limits,
+            needs_consent=limits.consent_required is not None,
+            left_out=moved,
+        ),
+        options,
+    )
+
+
+def _read(session: Session, path: Path) -> Plan:
+    from knobctl.changes.plan import schema_digest
+    from knobctl.changes.planfile import read_plan
+
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    plan = read_plan(raw, str(path), session.catalogue)
+    if plan.schema_digest != schema_digest(session.catalogue):
+        raise ConflictError(
+            "the schema of the knobs changed since the plan was made; nothing was written.",
+            hint=AGAIN,
+        )
+    return plan
+
+
+def _surroundings(session: Session, plan: Plan) -> Repository:
+    """The repository of the working folder, whose policies and fleets hold; an empty one where there is none."""
+    from knobctl.documents.repository import repository_root
+    from knobctl.documents.settings import read_settings
+    from knobctl.documents.sources import WorkingTree
+
+    root, marked = repository_root(session.cwd)
+    settings = read_settings(root)
+    here = (
+        marked
+        or plan.fleet
+        or any((session.cwd / one.source).is_file() for one in plan.tenants if one.source)
+    )
+    if not here:
+        return Repository(root, session.catalogue, settings)
+    return session.repository((".",), files=WorkingTree(root, settings.skip))
+
+
+def _moved(
+    session: Session, plan: Plan, live: Mapping[str, LiveSet], options: PushOptions
+) -> list[TenantOutcome]:
+    """The tenants that moved since the plan; with `--on-conflict stop` they end it."""
+    from knobctl.changes.replanning import is_applied, moved_since
+
+    if is_applied(plan, live):
+        raise ConflictError("the plan is applied already; nothing was written.", hint=AGAIN)
+    moved = moved_since(plan, live, session.catalogue)
+    if moved and options.on_conflict == "stop":
+        answer_outcomes(session, plan, moved)
+        raise ConflictError(
+            f"{count(len(moved), 'tenant')} moved since the plan was made; nothing was written.",
+            hint=AGAIN,
+        )
+    return moved
+
+
+def _refuse_new_findings(
+    session: Session,
+    plan: Plan,
+    live: Mapping[str, LiveSet],
+    repository: Repository,
+    fleet: Document | None,
+) -> None:
+    from knobctl.changes.replanning import new_findings
+
+    found = new_findings(
+        plan, live, repository, today=session.today, fleet=fleet.name if fleet else None
+    )
+    if found:
+        lines = [
+            f"  {one.severity.value} {one.rule}: {one.message.splitlines()[0]}" for one in found
+        ]
+        raise ConflictError(
+            "\n".join(
+                [
+                    "the policies say what they did not say when the plan was made; nothing was written.",
+                    *lines,
+                ]
+            ),
+            hint=AGAIN,
+        )
