@@ -37,7 +37,7 @@ def list_(settings: Settings) -> ExitCode:
     """List the contexts; * marks the current one."""
     from knobctl.report.contexts import contexts_json, contexts_text
 
-    book = _book()
+    book = _book(settings)
     settings.answer(
         {
             "text": lambda: contexts_text(book),
@@ -52,7 +52,7 @@ def list_(settings: Settings) -> ExitCode:
 @common_options()
 def show(settings: Settings, name: str | None) -> ExitCode:
     """Show one context, the current one if none is named; never a secret."""
-    book = _book()
+    book = _book(settings)
     chosen = name or book.current
     if chosen is None:
         raise UsageError("no context is current", hint="name one: knobctl context list")
@@ -67,7 +67,7 @@ def use(settings: Settings, name: str) -> ExitCode:
     """Make a context the current one: commands without --engine and --context go there."""
     from knobctl.engine.contexts import use_context
 
-    book = use_context(_path(), name)
+    book = use_context(_path(settings), name)
     _answer_one(settings, "use", book, name)
     return ExitCode.OK
 
@@ -141,7 +141,7 @@ def add(
             "production": production,
         }
     )
-    book = add_context(_path(), name, context, replace=replace)
+    book = add_context(_path(settings), name, context, replace=replace)
     _answer_one(settings, "add", book, name)
     return ExitCode.OK
 
@@ -158,18 +158,17 @@ def _answer_one(settings: Settings, action: str, book: ContextBook, name: str) -
     )
 
 
-def _path() -> Path:
-    import platformdirs
-
+def _path(settings: Settings) -> Path:
+    from knobctl.cli.session import Session
     from knobctl.engine.contexts import CONTEXTS_FILE
 
-    return Path(platformdirs.user_config_dir("knobctl")) / CONTEXTS_FILE
+    return Session(settings, engine=False).config_folder / CONTEXTS_FILE
 
 
-def _book() -> ContextBook:
+def _book(settings: Settings) -> ContextBook:
     from knobctl.engine.contexts import load_contexts
 
-    return load_contexts(_path())
+    return load_contexts(_path(settings))
 
 
 def _absolute(path: Path | None) -> str | None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
 EXCERPT_CHARACTERS: Final = 120
+SHORTEST_SECRET: Final = 6
+"""What is shorter is no secret, and would be found inside words."""
 BAD_REQUEST: Final = "google.rpc.BadRequest"
 
 CODE_OF_STATUS: Final[Mapping[int, str]] = {
@@ -167,7 +169,7 @@ def excerpt(body: bytes, token: str | None) -> str:
 
 def without_token(text: str, token: str | None) -> str:
     """Take the token out of what an engine said, in the spellings in which it could come back."""
-    if not token:
+    if not token or len(token) < SHORTEST_SECRET:
         return text
     raw = token.encode()
     for spelling in (

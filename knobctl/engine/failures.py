@@ -62,8 +62,8 @@ _KINDS: Final[tuple[tuple[type[BaseException], str, bool], ...]] = (
     # what it is, in words, whether the engine may have seen the call; the first that is found counts
     (ssl.SSLCertVerificationError, "has a certificate that is not trusted: {cause}", False),
     (PoolProxyError, "is behind a proxy that could not be used", False),
+    (NewConnectionError, "could not be reached: {cause}", False),  # urllib3 calls it a time-out too
     (ConnectTimeoutError, "could not be reached within {connect:g} s", False),
-    (NewConnectionError, "could not be reached: {cause}", False),
     (ReadTimeoutError, "gave no answer within {answer:g} s", True),
     (ssl.SSLError, "broke the secure connection: {cause}", True),
     (requests.exceptions.InvalidURL, "cannot be called under this URL", False),

@@ -120,7 +120,7 @@ class Transport:
                 return self._read(response, call.token)
         except requests.RequestException as error:
             reason, started = explain(error, self._network)
-            raise CallFailedError(without_token(reason, call.token), started=started) from error
+            raise CallFailedError(reason, started=started) from error
 
     def _read(self, response: requests.Response, token: str | None) -> dict[str, Any]:
         status = response.status_code
