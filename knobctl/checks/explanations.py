@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from knobctl.documents.model import Document
     from knobctl.knobs import Catalogue
 
+_ABSENCES: Final = frozenset({"missing-field", "unknown-field", "unknown-knob"})
 _NUMBER_RULES: Final = frozenset({"not-finite", "underflow-to-zero", "negative-zero"})
 
 
@@ -39,7 +40,7 @@ def explain(
         *_knob_findings(document, catalogue, reading),
         *_field_findings(document, catalogue, judge, canonical, reading),
     ]
-    yield from (one for one in found if _place(one) not in known)
+    yield from (one for one in found if one.rule in _ABSENCES or _place(one) not in known)
     if not found and not reading and not known and canonical[0] == document.value:
         # The two judges disagree. Say so rather than let the document pass.
         yield _at(document, Fault((), "bad-value", judge.refusal(document)))

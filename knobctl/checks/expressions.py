@@ -102,6 +102,14 @@ class Template:
     """A text with expressions in braces."""
 
     parts: tuple[str | Expression, ...]
+    offsets: tuple[int, ...] = ()
+    """Where each part begins in the text."""
+
+    def expressions(self) -> Iterator[tuple[int, Expression]]:
+        """The expressions, with their offsets in the text."""
+        for offset, part in zip(self.offsets, self.parts, strict=True):
+            if isinstance(part, Expression):
+                yield offset, part
 
     def text(self, variables: cel.Activation) -> str:
         """Fill the braces.
@@ -152,7 +160,9 @@ def compile_template(text: str) -> Template:
         ExpressionError: With the offset of the first error in the text.
     """
     parts: list[str | Expression] = []
+    offsets: list[int] = []
     for start, part, is_expression in _pieces(text):
+        offsets.append(start)
         if not is_expression:
             parts.append(part)
             continue
@@ -160,7 +170,7 @@ def compile_template(text: str) -> Template:
             parts.append(compile_expression(part))
         except ExpressionError as error:
             raise ExpressionError(error.message, start + error.offset) from error
-    return Template(tuple(parts))
+    return Template(tuple(parts), tuple(offsets))
 
 
 _PIECE: Final = re.compile(r"\{\{|\}\}|[{}]|[^{}]+")

@@ -1,0 +1,221 @@
+"""Asks the policies of tenants: each question once for equal values, however many tenants have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from knobctl.checks.expressions import ExpressionError, Template, activation
+from knobctl.checks.policies import Each, Policy
+from knobctl.finding import Severity
+from knobctl.knobs.knob import KnobType
+from knobctl.text import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from knobctl.checks.reading import Reading
+    from knobctl.checks.subject import Subject
+
+_OWN: Final = frozenset({"labels", "owner", "tenant", "evidence"})
+_BEFORE: Final = frozenset({"live", "changed", "reach_before"})
+
+
+class Hit(NamedTuple):
+    """A policy that found fault, not yet with one tenant at one place."""
+
+    policy: Policy
+    knob: str | None
+    """The knob whose place is shown."""
+    value: object
+    message: str
+    hint: str | None
+    failed: str | None = None
+    """The field of the policy that could not be evaluated."""
+
+
+class Asking:
+    """The policies of one run, and the answers that they gave already."""
+
+    def __init__(self, policies: Sequence[Policy], *, compares: bool = False) -> None:
+        """Take the policies of a run.
+
+        Args:
+            policies: Those in force.
+            compares: Whether tenants are compared with a base revision.
+        """
+        self._policies = policies
+        personal = [policy for policy in policies if _is_personal(policy, compares=compares)]
+        self._personal = personal
+        self._shared = [policy for policy in policies if policy not in personal]
+        self._answers: dict[object, tuple[Hit, ...]] = {}
+
+    def hits(self, subject: Subject) -> Sequence[Hit]:
+        """Ask every policy of one tenant."""
+        if subject.faulty:
+            return [
+                hit
+                for policy in self._policies
+                if not policy.looks_at(subject.faulty)
+                for hit in self._ask(policy, subject)
+            ]
+        shared = self._answers.get(subject.signature)
+        if shared is None:
+            shared = tuple(hit for policy in self._shared for hit in self._ask(policy, subject))
+            self._answers[subject.signature] = shared
+        if not self._personal:
+            return shared
+        return [*shared, *(hit for policy in self._personal for hit in self._ask(policy, subject))]
+
+    def _ask(self, policy: Policy, subject: Subject) -> tuple[Hit, ...]:
+        if not _is_asked(policy, subject):
+            return ()
+        if policy.each is None:
+            return self._answer(policy, subject, None)
+        return tuple(
+            hit for name in _each(policy, subject) for hit in self._answer(policy, subject, name)
+        )
+
+    def _answer(self, policy: Policy, subject: Subject, name: str | None) -> tuple[Hit, ...]:
+        key = (policy.id, name, _values_seen(policy, subject, name))
+        answer = self._answers.get(key)
+        if answer is None:
+            answer = tuple(_evaluated(policy, subject, name))
+            self._answers[key] = answer
+        return answer
+
+
+def _is_personal(policy: Policy, *, compares: bool) -> bool:
+    """Whether tenants that write equal knobs may get different answers."""
+    return (
+        policy.on_change
+        or policy.each is Each.RESET
+        or bool(policy.depends.variables & (_OWN | _BEFORE))
+        or (compares and policy.severity is Severity.INFO)
+    )
+
+
+def _is_asked(policy: Policy, subject: Subject) -> bool:
+    variables = policy.depends.variables
+    if "live" in variables and subject.live is None:
+        return False
+    if "reach" in variables and subject.reach is None:
+        return False
+    if policy.on_change:
+        return subject.before is not None and policy.looks_at(subject.changed)
+    if policy.severity is Severity.INFO and policy.each is None:
+        return policy.looks_at(subject.news)
+    return True
+
+
+def _each(policy: Policy, subject: Subject) -> Iterable[str]:
+    """The knobs for which an `each` policy is asked."""
+    if policy.each is Each.RESET:
+        return [name for name in subject.live or () if name not in subject.literals]
+    if policy.severity is Severity.INFO and subject.base is not None:
+        return [name for name in subject.literals if name in subject.news]
+    return subject.literals
+
+
+def _values_seen(policy: Policy, subject: Subject, name: str | None) -> object:
+    """Everything that the policy's expressions can see of this tenant, as one hashable value."""
+    depends: Reading = policy.depends
+    literals = subject.literals
+    seen: list[object] = []
+    if depends.everything:
+        seen.append(subject.signature)
+    else:
+        seen.extend(map(literals.get, depends.knobs))
+    if name is not None:
+        seen.append(literals.get(name))
+    if policy.at is None and name is None:
+        seen.extend(map(literals.get, policy.reads))
+    seen += [_hashable(subject.variable(variable)) for variable in depends.variables & _OWN]
+    if depends.variables & _BEFORE or policy.each is Each.RESET:
+        seen += [_hashable(subject.live), _hashable(subject.before)]
+    return tuple(seen)
+
+
+def _hashable(value: Any) -> object:  # noqa: ANN401  any variable of CEL
+    if isinstance(value, dict):
+        return frozenset((key, _hashable(item)) for key, item in value.items())
+    return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _evaluated(policy: Policy, subject: Subject, name: str | None) -> Iterator[Hit]:
+    """Evaluate a policy; what fails while it runs is a fault, never a pass."""
+    step = "when"
+    try:
+        variables = {
+            variable: subject.variable(variable) for variable in policy.depends.variables - {"knob"}
+        }
+        if name is not None:
+            variables["knob"] = _asked_knob(subject, name)
+        bound = activation(variables)
+        if not policy.when.holds(bound):
+            return
+        step = "at"
+        place = name if name is not None else _place(policy, subject, bound)
+        step = "message"
+        message = policy.message.text(bound)
+        step = "hint"
+        hint = policy.hint.text(bound) if policy.hint else None
+    except ExpressionError as error:
+        yield Hit(policy, None, None, error.message, None, step)
+        return
+    yield Hit(policy, place, _value(subject, place, written=name is not None), message, hint)
+
+
+def _place(policy: Policy, subject: Subject, bound: Any) -> str | None:  # noqa: ANN401  cel.Activation
+    at = policy.at
+    if isinstance(at, Template):
+        called = at.text(bound)
+        catalogue = subject.catalogue
+        knob = catalogue.by_any_name.get(called) or catalogue.by_role.get(called)
+        if knob is None:
+            raise ExpressionError(f"{called} is neither a knob nor a role")
+        return knob.name
+    return at or next(iter(policy.reads), None)
+
+
+def _value(subject: Subject, name: str | None, *, written: bool) -> object:
+    if name is None:
+        return None
+    if written and (origin := subject.effective.origin(name)):
+        return origin.value
+    if written and subject.live and name in subject.live:
+        return subject.live[name]
+    return subject.values[name]
+
+
+def _asked_knob(subject: Subject, name: str) -> dict[str, object]:
+    """The variable `knob` of an `each` policy."""
+    knob = subject.catalogue[name]
+    origin = subject.effective.origin(name)
+    value = origin.value if origin else (subject.live or {}).get(name, knob.default)
+    return {
+        "name": name,
+        "value": value,
+        "literal": origin.literal if origin else spelled(value),
+        "default": knob.default,
+        "default_text": spelled(knob.default),
+        "unset": value == knob.unset,
+        "surprises": knob.zero_surprises,
+        "hides": bool(subject.effective.hidden(name)),
+        "mode": knob.type is KnobType.MODE,
+        "off": knob.off,
+        "off_hint": _off_hint(knob.off),
+        "zero": knob.zero,
+        "role": knob.role or "",
+        "unit": knob.unit,
+    }
+
+
+def _off_hint(off: str) -> str:
+    """How to write "practically off", as an instruction: `write recency_ranker_mode: DISABLED`."""
+    off = off.removeprefix("not offered: ")
+    mode, _, state = off.partition(" ")
+    if state == "DISABLED":
+        return f"write {mode}: DISABLED to switch it off"
+    if off.startswith("cannot"):
+        return f"it {off}"
+    return off if off.startswith(("write ", "leave ")) else f"write {off}"

@@ -1,0 +1,159 @@
+"""Judges a repository: validation, then the policies of every tenant, then waivers and the base."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from knobctl.checks.report import Report, ordered
+from knobctl.checks.rules import RULES
+from knobctl.checks.validation import Validation, validate_documents
+from knobctl.documents.model import Kind
+from knobctl.errors import UsageError
+from knobctl.finding import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import date
+
+    from knobctl.checks.policies import Policies
+    from knobctl.documents.model import Document
+    from knobctl.documents.repository import Repository
+    from knobctl.finding import Finding
+    from knobctl.knobs import KnobValue
+
+
+def validate_repository(repository: Repository) -> Report:
+    """Look at the judged documents by their schemas, and at what they claim of one another."""
+    rules = {Kind.POLICY, Kind.WAIVER}
+    used = [document for document in repository.others if document.kind in rules]
+    validation = _validated(repository, used)
+    findings = [*repository.findings, *validation.findings]
+    if used or any(document.kind in rules for document in repository.judged):
+        policies = _policies(repository, validation)
+        findings += policies.findings
+        findings += _waiver_rules(repository, validation, policies)
+    return _report("validate", repository, findings)
+
+
+def check_repository(
+    repository: Repository,
+    *,
+    today: date,
+    live: Mapping[str, Mapping[str, KnobValue]] | None = None,
+    base: Repository | None = None,
+    fleet: str | None = None,
+) -> Report:
+    """Validate, then ask the policies.
+
+    Args:
+        repository: The documents.
+        today: The day, for waivers; a waiver's last day counts.
+        live: By tenant, the canonical set that the engine holds; None where that is not known.
+        base: The same PATHs at an earlier revision: what it has too is standing and fails nothing.
+        fleet: The fleet that applies, by name; None for the repository's default.
+
+    Raises:
+        UsageError: If there is no such fleet, or no policy is in force.
+    """
+    from knobctl.checks.tenants import policy_findings
+    from knobctl.checks.waivers import Waiving
+
+    validation = _validated(repository, _used(repository))
+    policies = _policies(repository, validation)
+    if not policies.in_force:
+        raise UsageError("0 policies are in force; nothing would be checked")
+    findings = [*repository.findings, *validation.findings, *policies.findings]
+    findings += _waiver_rules(repository, validation, policies)
+    if base is not None:
+        findings = _marked(findings, repository, base)
+    waiving = Waiving.on(today, validation.sound(repository.waivers))
+    found = policy_findings(
+        repository,
+        validation,
+        policies.in_force,
+        live=live,
+        base=base,
+        fleet=repository.fleet(fleet),
+        today=today,
+    )
+    findings += [waiving.waived(finding, tenant) for tenant, finding in found]
+    whole = not repository.others
+    findings += waiving.findings(repository.judged, whole=whole)
+    report = _report("check", repository, findings)
+    report.policies = len(policies.in_force)
+    report.waivers = {waiver.name: waiver.expires for waiver in waiving.waivers}
+    return report
+
+
+def _validated(repository: Repository, used: list[Document]) -> Validation:
+    return validate_documents(
+        repository.judged, used, repository.catalogue, reading=repository.findings
+    )
+
+
+def _used(repository: Repository) -> list[Document]:
+    """What the judged tenants stand on in files that are not judged."""
+    layers = {
+        id(layer): layer
+        for tenant in repository.tenants
+        if tenant.layers
+        for layer in repository.layers_of(tenant)
+    }
+    return [
+        document
+        for document in repository.others
+        if document.kind in {Kind.POLICY, Kind.WAIVER, Kind.FLEET} or id(document) in layers
+    ]
+
+
+def _policies(repository: Repository, validation: Validation) -> Policies:
+    # CEL comes with it, which a folder of tenants does not need to be validated.
+    from knobctl.checks.policies import load_policies, verify_overrides
+
+    severities = repository.settings.severities
+    own = validation.sound(repository.policies)
+    policies = load_policies(repository.catalogue, own, severities)
+    if severities:
+        light = [rule for rule, about in RULES.items() if about.severities != {Severity.ERROR}]
+        verify_overrides(severities, [*policies.ids, *light])
+    return policies
+
+
+def _waiver_rules(
+    repository: Repository, validation: Validation, policies: Policies
+) -> Iterator[Finding]:
+    from knobctl.checks.waivers import rule_findings
+
+    known = [*policies.ids, *(document.name for document in repository.policies)]
+    return rule_findings(validation.sound(repository.waivers), known)
+
+
+def _marked(findings: Iterable[Finding], of: Repository, base: Repository) -> list[Finding]:
+    from knobctl.checks.standing import marked
+
+    validation = _validated(base, _used(base))
+    policies = _policies(base, validation)
+    then = [*base.findings, *validation.findings, *policies.findings]
+    return list(marked(findings, of, [*then, *_waiver_rules(base, validation, policies)], base))
+
+
+def _report(command: str, repository: Repository, findings: Iterable[Finding]) -> Report:
+    severities = repository.settings.severities
+    return Report(
+        command=command,
+        findings=ordered(
+            replace(finding, severity=severities[finding.rule].severity)
+            if finding.rule in severities
+            else finding
+            for finding in findings
+        )
+        if severities
+        else ordered(findings),
+        files=repository.files,
+        tenants=len(repository.tenants),
+        skipped=repository.skipped,
+        unread=repository.unread,
+        texts=repository.texts,
+        knobs=repository.catalogue.by_name,
+    )

@@ -1,0 +1,247 @@
+"""Policies: one rule each in data form, built in or the repository's own, compiled when they are loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from knobctl.checks.expressions import (
+    Expression,
+    ExpressionError,
+    Template,
+    compile_expression,
+    compile_template,
+    policy_error,
+)
+from knobctl.checks.reading import Reading, UnknownRoleError, reading_of, resolved
+from knobctl.documents.kinds import sort_documents
+from knobctl.documents.reader import read_bytes
+from knobctl.errors import InputError
+from knobctl.finding import Finding, Related, Severity
+from knobctl.shipped import shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from knobctl.documents.model import Document
+    from knobctl.documents.settings import SeverityOverride
+    from knobctl.knobs import Catalogue
+
+
+class Each(StrEnum):
+    """The knobs for each of which a policy is asked."""
+
+    WRITTEN = "written"
+    RESET = "reset"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Policy:
+    """One compiled rule."""
+
+    id: str
+    severity: Severity
+    document: Document
+    when: Expression
+    message: Template
+    hint: Template | None
+    at: str | Template | None
+    """The knob whose place is shown, or what gives its name; None for the first that the rule reads."""
+    each: Each | None
+    on_change: bool
+    reads: tuple[str, ...]
+    """The knobs that decide it, as it says itself or as its expressions show."""
+    depends: Reading
+    """Everything that its expressions can see: equal values give an equal outcome."""
+    reads_all: bool
+    built_in: bool = False
+
+    @property
+    def title(self) -> str:
+        """The rule in one sentence."""
+        return str(self.document.value.get("title", self.id))
+
+    def looks_at(self, names: Iterable[str]) -> bool:
+        """Whether one of these knobs is among those that decide it."""
+        return self.reads_all or any(name in self.reads for name in names)
+
+
+@dataclass(slots=True)
+class Policies:
+    """The policies in force, and what is wrong with the others."""
+
+    in_force: list[Policy] = field(default_factory=list)
+    not_offered: list[Document] = field(default_factory=list)
+    """Built-in policies about knobs that this engine's schema does not have."""
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def ids(self) -> list[str]:
+        """The rule ids, in force or not."""
+        return [policy.id for policy in self.in_force] + [doc.name for doc in self.not_offered]
+
+
+def load_policies(
+    catalogue: Catalogue,
+    documents: Iterable[Document] = (),
+    severities: Mapping[str, SeverityOverride] | None = None,
+) -> Policies:
+    """Compile the built-in policies and the repository's own.
+
+    Args:
+        catalogue: The knobs of the engine; a built-in policy is in force where it has those that the
+            policy is about.
+        documents: The repository's policies that the schema accepts.
+        severities: Rules that weigh more or less in this repository.
+    """
+    policies = Policies()
+    for document in built_in_documents():
+        try:
+            policies.in_force.append(_compiled(document, catalogue, built_in=True))
+        except UnknownRoleError:
+            policies.not_offered.append(document)
+    own = {document.name: document for document in built_in_documents()}
+    for document in documents:
+        if document.name in own:
+            policies.findings.append(_taken(document, own[document.name]))
+            continue
+        try:
+            policies.in_force.append(_compiled(document, catalogue))
+        except _BrokenPolicyError as error:
+            policies.findings.append(policy_error(document, error.path, error.error))
+    if severities:
+        policies.in_force = [_weighed(policy, severities) for policy in policies.in_force]
+    return policies
+
+
+@lru_cache(maxsize=1)
+def built_in_documents() -> tuple[Document, ...]:
+    """Read the policies that ship with knobctl, one file each, by name."""
+    found: list[Document] = []
+    for path in sorted(shipped("policies").glob("*.yaml")):
+        text = read_bytes(path.read_bytes(), f"policies/{path.name}")
+        found += sort_documents(text, named=True).documents
+    return tuple(found)
+
+
+class _BrokenPolicyError(Exception):
+    """An expression of the repository's own policy does not compile."""
+
+    def __init__(self, path: tuple[str | int, ...], error: ExpressionError) -> None:
+        super().__init__(error.message)
+        self.path = path
+        self.error = error
+
+
+def _compiled(document: Document, catalogue: Catalogue, *, built_in: bool = False) -> Policy:
+    """Compile one policy.
+
+    Raises:
+        UnknownRoleError: If a built-in one is about knobs that the schema does not have.
+        _BrokenPolicyError: If one of the repository does not compile.
+    """
+    value = document.value
+    step: tuple[str | int, ...] = ("when",)
+    try:
+        when = compile_expression(str(value["when"]))
+        asked = depends = reading_of(when.text, catalogue)
+        step = ("message",)
+        message, seen = _template(str(value["message"]), catalogue)
+        depends += seen
+        step = ("hint",)
+        hint, seen = _template(str(value.get("hint", "")), catalogue)
+        depends += seen
+        step = ("at",)
+        at, seen = _place(value.get("at"), catalogue)
+        depends += seen
+        step = ("reads",)
+        written = value.get("reads")
+        entries = written if isinstance(written, list) else []
+        reads: dict[str, None] = {}
+        for index, entry in enumerate(entries):
+            step = ("reads", index)
+            reads |= dict.fromkeys(resolved(str(entry), catalogue))
+    except ExpressionError as error:
+        if built_in and isinstance(error, UnknownRoleError):
+            raise
+        raise _BrokenPolicyError(step, error) from error
+    return Policy(
+        id=document.name,
+        severity=Severity(str(value["severity"])),
+        document=document,
+        when=when,
+        message=message,
+        hint=hint if hint.parts else None,
+        at=at,
+        each=Each(str(value["each"])) if "each" in value else None,
+        on_change="on" in value,
+        reads=tuple(reads) or asked.knobs,
+        depends=depends,
+        reads_all=not reads and asked.everything,
+        built_in=built_in,
+    )
+
+
+def _template(text: str, catalogue: Catalogue) -> tuple[Template, Reading]:
+    template = compile_template(text)
+    reading = Reading()
+    for offset, part in template.expressions():
+        try:
+            reading += reading_of(part.text, catalogue)
+        except UnknownRoleError as error:
+            raise UnknownRoleError(error.message, offset + error.offset) from error
+    return template, reading
+
+
+_ASKED: Final = "knob"
+
+
+def _place(at: object, catalogue: Catalogue) -> tuple[str | Template | None, Reading]:
+    if at is None or at == _ASKED:
+        return None, Reading()
+    text = str(at)
+    if "{" in text:
+        return _template(text, catalogue)
+    return resolved(text, catalogue)[0], Reading()
+
+
+def _taken(document: Document, own: Document) -> Finding:
+    return Finding(
+        rule="duplicate-policy",
+        severity=Severity.ERROR,
+        message=f"{document.name} is a built-in rule",
+        hint="choose another id; to weigh the built-in one otherwise: [severity] in knobctl.toml",
+        field_path="policy",
+        value=document.name,
+        primary=document.location("policy"),
+        related=(Related(f"built in: {own.value.get('title', own.name)}", own.location("policy")),),
+    )
+
+
+def _weighed(policy: Policy, severities: Mapping[str, SeverityOverride]) -> Policy:
+    from dataclasses import replace
+
+    override = severities.get(policy.id)
+    return replace(policy, severity=override.severity) if override else policy
+
+
+def verify_overrides(severities: Mapping[str, SeverityOverride], known: Iterable[str]) -> None:
+    """Refuse to weigh a rule that does not exist: a wish that nobody would hear.
+
+    Raises:
+        InputError: Naming the rule and the nearest one.
+    """
+    from difflib import get_close_matches
+
+    names = sorted(known)
+    for rule in severities:
+        if rule not in names:
+            close = get_close_matches(rule, names, n=1)
+            raise InputError(
+                f"knobctl.toml: severity.{rule} is no rule that can be weighed",
+                hint=f"did you mean {close[0]}?"
+                if close
+                else "policies can be: knobctl policy list",
+            )

@@ -1,0 +1,124 @@
+"""Finds in an expression what it reads: which knobs, which variables."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from knobctl.checks.expressions import VARIABLES, ExpressionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from knobctl.knobs import Catalogue
+
+BY_KNOB: Final = frozenset({"effective", "knobs", "live", "changed"})
+BY_ROLE: Final = frozenset({"role", "text", "default", "name"})
+ARITHMETIC: Final = frozenset({"reach", "reach_before"})
+FUSION_ROLES: Final = ("floor.fused", "fusion.*", "depth.*", "ranker.*")
+"""The roles of the knobs that the arithmetic stands on."""
+
+_TOKEN: Final = re.compile(
+    r"""(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?P<word>[A-Za-z_]\w*)|(?P<sign>\S)"""
+)
+
+
+class UnknownRoleError(ExpressionError):
+    """A role or knob that the engine's schema does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an expression reads."""
+
+    knobs: tuple[str, ...] = ()
+    """Knobs by name, in the order of the text."""
+    everything: bool = False
+    """Whether it may read any knob: a macro over all of them, or a computed key."""
+    variables: frozenset[str] = frozenset()
+
+    def __add__(self, other: Reading) -> Reading:
+        return Reading(
+            tuple(dict.fromkeys((*self.knobs, *other.knobs))),
+            self.everything or other.everything,
+            self.variables | other.variables,
+        )
+
+
+def reading_of(text: str, catalogue: Catalogue) -> Reading:
+    """Read an expression's tokens.
+
+    Raises:
+        UnknownRoleError: For a knob or role that the schema does not have, with its offset.
+    """
+    tokens = [(match.lastgroup or "", match[0], match.start()) for match in _TOKEN.finditer(text)]
+    knobs: list[str] = []
+    everything = False
+    variables: set[str] = set()
+    for index, (group, word, _) in enumerate(tokens):
+        if group != "word" or word not in VARIABLES or _is_field(tokens, index):
+            continue
+        variables.add(word)
+        if word in ARITHMETIC:
+            knobs += [name for pattern in FUSION_ROLES for name in with_role(pattern, catalogue)]
+        elif word in BY_KNOB | BY_ROLE:
+            named = _key(tokens, index)
+            if named is None:
+                everything = True
+            else:
+                knobs.append(_knob(named, catalogue, by_role=word in BY_ROLE))
+    return Reading(tuple(dict.fromkeys(knobs)), everything, frozenset(variables))
+
+
+def _is_field(tokens: list[tuple[str, str, int]], index: int) -> bool:
+    return index > 0 and tokens[index - 1][1] == "."
+
+
+def _key(tokens: list[tuple[str, str, int]], index: int) -> tuple[str, int] | None:
+    """The one key that is asked of a map: `m.key`, `m['key']` or `'key' in m`."""
+
+    def at(offset: int) -> tuple[str, str, int]:
+        place = index + offset
+        return tokens[place] if 0 <= place < len(tokens) else ("", "", 0)
+
+    if at(1)[1] == "." and at(2)[0] == "word" and at(3)[1] != "(":
+        return at(2)[1], at(2)[2]
+    if at(1)[1] == "[" and at(2)[0] == "text" and at(3)[1] == "]":
+        return at(2)[1][1:-1], at(2)[2] + 1
+    if at(-1)[1] == "in" and at(-2)[0] == "text" and at(1)[1] not in {".", "["}:
+        return at(-2)[1][1:-1], at(-2)[2] + 1
+    return None
+
+
+def _knob(named: tuple[str, int], catalogue: Catalogue, *, by_role: bool) -> str:
+    name, offset = named
+    table = catalogue.by_role if by_role else catalogue.by_name
+    if name in table:
+        return table[name].name
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, table, n=1)
+    what = f"no knob has the role {name}" if by_role else f"{name} is no knob"
+    raise UnknownRoleError(f"{what}; did you mean {close[0]}?" if close else what, offset)
+
+
+def resolved(entry: str, catalogue: Catalogue) -> tuple[str, ...]:
+    """The knobs that a name, a role or a pattern of roles stands for.
+
+    Raises:
+        UnknownRoleError: If a name or role without `*` stands for none.
+    """
+    if entry in catalogue.by_any_name:
+        return (catalogue.by_any_name[entry].name,)
+    if "*" in entry:
+        return tuple(with_role(entry, catalogue))
+    return (_knob((entry, 0), catalogue, by_role="." in entry or entry in catalogue.by_role),)
+
+
+def with_role(pattern: str, catalogue: Catalogue) -> Iterator[str]:
+    """The knobs whose role matches a pattern such as `depth.*`, in the order of the schema."""
+    for role, knob in catalogue.by_role.items():
+        if fnmatchcase(role, pattern):
+            yield knob.name

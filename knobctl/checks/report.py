@@ -1,0 +1,121 @@
+"""The report of one run: findings in order, counts, and the exit code that they mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from knobctl.errors import ExitCode
+from knobctl.finding import Finding, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from datetime import date
+
+    from knobctl.documents.tree import Text
+
+
+@dataclass(slots=True, kw_only=True)
+class Report:
+    """What a run of `validate` or `check` found."""
+
+    command: str
+    findings: list[Finding]
+    """By file, line and column; those that the base has too come last."""
+    files: int
+    tenants: int
+    policies: int = 0
+    skipped: Sequence[str] = ()
+    """Files in which somebody else's documents stand."""
+    unread: Sequence[str] = ()
+    """Files around the judged ones that look like ours and cannot be read."""
+    texts: Mapping[str, Text] = field(default_factory=dict)
+    """By file, the text in which findings stand."""
+    waivers: Mapping[str, date] = field(default_factory=dict)
+    """By waiver, its last day."""
+    knobs: Collection[str] = ()
+    """The names that `knobctl explain` knows."""
+
+    @property
+    def errors(self) -> int:
+        """Errors that count: neither waived nor standing."""
+        return self._counting(Severity.ERROR)
+
+    @property
+    def warnings(self) -> int:
+        """Warnings that count."""
+        return self._counting(Severity.WARNING)
+
+    @property
+    def infos(self) -> int:
+        """Infos that count."""
+        return self._counting(Severity.INFO)
+
+    @property
+    def waived(self) -> int:
+        """Findings that a waiver covers."""
+        return sum(finding.waived_by is not None for finding in self.findings)
+
+    @property
+    def standing(self) -> int:
+        """Findings that the base has too, and no waiver covers."""
+        return sum(finding.standing and finding.waived_by is None for finding in self.findings)
+
+    def _counting(self, severity: Severity) -> int:
+        return sum(
+            finding.severity is severity and finding.waived_by is None and not finding.standing
+            for finding in self.findings
+        )
+
+    def exit_code(self, fail_on: Severity = Severity.ERROR) -> ExitCode:
+        """What the findings mean for the run.
+
+        Args:
+            fail_on: `WARNING` where warnings alone fail it too.
+        """
+        if self.errors:
+            return ExitCode.FINDINGS
+        if self.warnings and fail_on is Severity.WARNING:
+            return ExitCode.WARNINGS
+        return ExitCode.OK
+
+    def as_json(
+        self, exit_code: ExitCode | None = None, *, shown: Iterable[Finding] | None = None
+    ) -> dict[str, Any]:
+        """The report in the shape of the contract, section 3.
+
+        Args:
+            exit_code: The run's own, where more than the findings decides it.
+            shown: The findings to show; the summary counts all of them.
+        """
+        code = self.exit_code() if exit_code is None else exit_code
+        findings = self.findings if shown is None else shown
+        return {
+            "version": 1,
+            "command": self.command,
+            "outcome": code.outcome,
+            "exit_code": int(code),
+            "summary": {
+                "files": self.files,
+                "tenants": self.tenants,
+                "policies": self.policies,
+                "errors": self.errors,
+                "warnings": self.warnings,
+                "infos": self.infos,
+                "waived": self.waived,
+                "standing": self.standing,
+            },
+            "findings": [finding.as_json() for finding in findings],
+        }
+
+
+def ordered(findings: Iterable[Finding]) -> list[Finding]:
+    """Sort findings by place, gravest first where they share one; standing ones last."""
+    return sorted(findings, key=_order)
+
+
+def _order(finding: Finding) -> tuple[bool, str, int, int, int]:
+    place = finding.primary
+    if place is None:
+        return (finding.standing, "", 0, 0, finding.severity.rank)
+    return (finding.standing, place.file, place.line, place.column, finding.severity.rank)

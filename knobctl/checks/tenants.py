@@ -1,0 +1,186 @@
+"""Asks the policies of every judged tenant, and places what they found in the files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from knobctl.checks.asking import Asking, Hit
+from knobctl.checks.expressions import ExpressionError, policy_error
+from knobctl.checks.subject import Subject
+from knobctl.documents.repository import belongs
+from knobctl.finding import Finding, Related
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from datetime import date
+
+    from knobctl.checks.policies import Policy
+    from knobctl.checks.validation import Validation
+    from knobctl.documents.model import Document, Written
+    from knobctl.documents.repository import Repository
+    from knobctl.finding import Location
+    from knobctl.knobs import KnobValue
+
+
+def policy_findings(  # noqa: PLR0913  each is a fact that policies can ask for
+    repository: Repository,
+    validation: Validation,
+    policies: Sequence[Policy],
+    *,
+    live: Mapping[str, Mapping[str, KnobValue]] | None,
+    base: Repository | None,
+    fleet: Document | None,
+    today: date,
+) -> Iterator[tuple[Document, Finding]]:
+    """Ask every policy of every judged tenant.
+
+    Args:
+        repository: The documents.
+        validation: Which of them are of no use.
+        policies: Those in force.
+        live: By tenant, what the engine holds.
+        base: The same PATHs at an earlier revision; a finding that it has too is standing.
+        fleet: The fleet that applies.
+        today: The day.
+
+    Yields:
+        Each tenant's document with one finding about it.
+    """
+    asking = Asking(policies, compares=base is not None)
+    then = _Then(base, policies) if base else None
+    for tenant in repository.tenants:
+        before = then.tenant(repository, tenant) if then else None
+        subject = Subject(
+            repository.effective(tenant),
+            base=before.effective if before else None,
+            live=live.get(tenant.name) if live is not None else None,
+            fleet=fleet.value if fleet and _is_in(repository, tenant, fleet) else None,
+            today=today.isoformat(),
+            faulty=_faulty(repository, tenant, validation),
+        )
+        hits = asking.hits(subject)
+        if not hits:
+            continue
+        stood = then.hits(before) if then and before else {}
+        for hit in hits:
+            yield tenant, _finding(hit, subject, standing=_is_standing(hit, subject, stood))
+
+
+def _is_in(repository: Repository, tenant: Document, fleet: Document) -> bool:
+    return belongs(fleet, repository.names.get(tenant.source, tenant.source))
+
+
+def _faulty(repository: Repository, tenant: Document, validation: Validation) -> Collection[str]:
+    """Knobs of which nothing can be said, because what is written for them is no value.
+
+    All of them where a layer is missing or the knobs are no mapping: nobody knows what is in force.
+    """
+    layers = repository.layers_of(tenant) if tenant.layers else ()
+    if len(layers) == len(set(tenant.layers)) and not validation.broken:
+        return ()
+    catalogue = repository.catalogue
+    if len(layers) < len(set(tenant.layers)):
+        return catalogue.by_name
+    faulty: set[str] = set()
+    for document in (tenant, *layers):
+        if id(document) not in validation.broken:
+            continue
+        if not isinstance(document.value.get("knobs", {}), dict):
+            return catalogue.by_name
+        faulty |= set(_faulty_in(document, repository))
+    return faulty
+
+
+def _faulty_in(document: Document, repository: Repository) -> Iterator[str]:
+    by_name = repository.catalogue.by_any_name
+    misread = {trouble.start for trouble in document.tree.troubles}
+    for key, value in document.knobs.items():
+        spot = document.spot("knobs", key)
+        if key in by_name and spot:
+            knob = by_name[key]
+            if not knob.accepts(value) or spot.start in misread:
+                yield knob.name
+    for trouble in document.tree.troubles:  # of a duplicate key neither value counts
+        written = document.text.text[trouble.start : trouble.end].strip("\"'")
+        if trouble.rule == "duplicate-key" and written in by_name:
+            yield by_name[written].name
+
+
+def _is_standing(
+    hit: Hit, subject: Subject, stood: Mapping[tuple[str, str | None], Subject]
+) -> bool:
+    """Whether the base has the finding too, with equal effective values of every knob that the rule reads."""
+    then = stood.get((hit.policy.id, hit.knob))
+    if then is None:
+        return False
+    reads = subject.values if hit.policy.reads_all else (*hit.policy.reads, hit.knob)
+    return all(then.values.get(name) == subject.values.get(name) for name in reads if name)
+
+
+class _Then:
+    """The base revision: its tenants, and what the policies say of them."""
+
+    def __init__(self, base: Repository, policies: Sequence[Policy]) -> None:
+        self._base = base
+        self._asking = Asking(policies)
+        self._tenants: dict[str, list[Document]] = {}
+        for document in base.tenants:
+            self._tenants.setdefault(document.name, []).append(document)
+
+    def tenant(self, repository: Repository, tenant: Document) -> Subject | None:
+        """The tenant as the base has it: in the same file, or wherever it stood alone."""
+        found = self._tenants.get(tenant.name, [])
+        name = repository.names.get(tenant.source)
+        same = [one for one in found if self._base.names.get(one.source) == name]
+        for document in same or (found if len(found) == 1 else []):
+            return Subject(self._base.effective(document))
+        return None
+
+    def hits(self, subject: Subject) -> dict[tuple[str, str | None], Subject]:
+        return {(hit.policy.id, hit.knob): subject for hit in self._asking.hits(subject)}
+
+
+def _finding(hit: Hit, subject: Subject, *, standing: bool) -> Finding:
+    if hit.failed is not None:
+        error = ExpressionError(hit.message)
+        return policy_error(
+            hit.policy.document, (hit.failed,), error, tenant=subject.effective.tenant
+        )
+    primary, related = _place(hit, subject)
+    return Finding(
+        rule=hit.policy.id,
+        severity=hit.policy.severity,
+        message=hit.message,
+        hint=hit.hint,
+        tenant=subject.effective.tenant,
+        field_path=hit.knob,
+        value=hit.value,
+        primary=primary,
+        related=related,
+        standing=standing,
+    )
+
+
+def _place(hit: Hit, subject: Subject) -> tuple[Location, tuple[Related, ...]]:
+    """At the knob's value, else at the first written knob that the rule reads, else at the `tenant:` line."""
+    effective = subject.effective
+    origins = effective.origins
+    for name in (hit.knob, *hit.policy.reads):
+        if name is not None and name in origins:
+            written = origins[name][0]
+            return written.location, _around(written, effective.document)
+    return effective.document.location("tenant"), ()
+
+
+def _around(written: Written, tenant: Document) -> tuple[Related, ...]:
+    """Whose value it is where it stands in a layer, and the alias through which it arrives."""
+    related: tuple[Related, ...] = ()
+    if written.document is not tenant:
+        layer = written.document.name
+        related += (
+            Related(f"{tenant.name} has it from the layer {layer}", tenant.location("tenant")),
+        )
+    if via := written.via:
+        message = f"the value arrives through the merge or alias at {via.line}:{via.column}"
+        related += (Related(message, via),)
+    return related

@@ -1,0 +1,169 @@
+"""Waivers: one function decides what they cover, and on which day they still do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+from knobctl.checks.rules import RULES
+from knobctl.finding import Finding, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from knobctl.documents.model import Document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Waiver:
+    """One rule is let off for some tenants, until the end of a day."""
+
+    name: str
+    rule: str
+    tenants: frozenset[str]
+    labels: Mapping[str, str]
+    up_to: float | None
+    expires: date
+    """The last day on which it holds."""
+    document: Document
+
+    def has_expired(self, today: date) -> bool:
+        """Whether its last day has passed; the last day counts."""
+        return today > self.expires
+
+    def concerns(self, tenant: str | None, labels: Mapping[str, str]) -> bool:
+        """Whether a tenant is among those that it names, or carries all of its labels."""
+        if tenant is None:
+            return False
+        if self.tenants:
+            return tenant in self.tenants
+        return all(labels.get(name) == value for name, value in self.labels.items())
+
+    def covers(self, finding: Finding, labels: Mapping[str, str]) -> bool:
+        """Whether a finding is one that it lets off, the day left aside."""
+        if finding.rule != self.rule or not self.concerns(finding.tenant, labels):
+            return False
+        if self.up_to is None:
+            return True
+        return isinstance(finding.value, (int, float)) and finding.value <= self.up_to
+
+
+def waiver_of(document: Document) -> Waiver | None:
+    """Read a waiver that the schema accepts; None where its day is none, which `fields_findings` tells."""
+    value = document.value
+    tenants, labels, up_to = value.get("tenants"), value.get("labels"), value.get("up_to")
+    try:
+        expires = date.fromisoformat(str(value["expires"]))
+    except ValueError:
+        return None
+    return Waiver(
+        name=document.name,
+        rule=str(value["rule"]),
+        tenants=frozenset(map(str, tenants)) if isinstance(tenants, list) else frozenset(),
+        labels={key: str(label) for key, label in labels.items()}
+        if isinstance(labels, dict)
+        else {},
+        up_to=float(up_to) if isinstance(up_to, (int, float)) else None,
+        expires=expires,
+        document=document,
+    )
+
+
+@dataclass(slots=True)
+class Waiving:
+    """The waivers of one run: what they have covered, and what is wrong with them."""
+
+    waivers: Sequence[Waiver]
+    today: date
+    _by_rule: Mapping[str, Sequence[Waiver]]
+    _used: set[str] = field(default_factory=set)
+
+    @classmethod
+    def on(cls, today: date, documents: Iterable[Document]) -> Waiving:
+        """Take the waivers that the schema accepts, as they stand on a day."""
+        waivers = [waiver for waiver in map(waiver_of, documents) if waiver]
+        by_rule: dict[str, list[Waiver]] = {}
+        for waiver in waivers:
+            by_rule.setdefault(waiver.rule, []).append(waiver)
+        return cls(waivers, today, by_rule)
+
+    def waived(self, finding: Finding, tenant: Document) -> Finding:
+        """Mark a finding with the waiver that covers it today; the finding itself where none does.
+
+        This is the one place that answers "is this waived": every command asks here.
+        """
+        for waiver in self._by_rule.get(finding.rule, ()):
+            if waiver.covers(finding, tenant.labels):
+                self._used.add(waiver.name)
+                if not waiver.has_expired(self.today):
+                    return replace(finding, waived_by=waiver.name)
+        return finding
+
+    def findings(self, judged: Collection[Document], *, whole: bool) -> Iterator[Finding]:
+        """What is wrong with the waivers themselves, once every finding has been asked about.
+
+        Args:
+            judged: The documents that the run is about.
+            whole: Whether those are the whole repository, so that a waiver without use has none.
+        """
+        judged_ids = set(map(id, judged))
+        for waiver in self.waivers:
+            is_used, is_judged = waiver.name in self._used, id(waiver.document) in judged_ids
+            if waiver.has_expired(self.today) and (is_judged or is_used):
+                yield _expired(waiver, self.today, is_used=is_used)
+            elif whole and is_judged and not is_used:
+                yield _unused(waiver)
+
+
+def _expired(waiver: Waiver, today: date, *, is_used: bool) -> Finding:
+    still = "what it covered counts again" if is_used else "it covers nothing any more"
+    return Finding(
+        rule="waiver-expired",
+        severity=Severity.ERROR,
+        message=f"the waiver {waiver.name} expired: its last day was {waiver.expires}, today is {today}; {still}",
+        hint="mend what it covered and remove it, or have it approved anew with a later day",
+        field_path="expires",
+        value=str(waiver.expires),
+        primary=waiver.document.location("expires"),
+    )
+
+
+def _unused(waiver: Waiver) -> Finding:
+    return Finding(
+        rule="waiver-unused",
+        severity=Severity.WARNING,
+        message=f"the waiver {waiver.name} covers nothing: no finding of {waiver.rule} for its tenants",
+        hint="remove it, or mend its rule, tenants or up_to",
+        field_path="waiver",
+        value=waiver.name,
+        primary=waiver.document.location("waiver"),
+    )
+
+
+def rule_findings(documents: Iterable[Document], policy_ids: Iterable[str]) -> Iterator[Finding]:
+    """Waivers whose rule does not exist, or is one that no waiver can let off."""
+    from difflib import get_close_matches
+
+    waivable = [*policy_ids, *(rule for rule, about in RULES.items() if about.waivable)]
+    for document in documents:
+        rule = str(document.value["rule"])
+        if rule in waivable:
+            continue
+        close = get_close_matches(rule, waivable, n=1)
+        message = f"{rule} is no rule"
+        hint = (
+            f"did you mean {close[0]}?" if close else "the rules are listed by: knobctl policy list"
+        )
+        if rule in RULES:
+            message = f"{rule} cannot be waived: {RULES[rule].says}"
+            hint = "only policies can be waived; mend the document"
+        yield Finding(
+            rule="unknown-rule",
+            severity=Severity.ERROR,
+            message=message,
+            hint=hint,
+            field_path="rule",
+            value=rule,
+            primary=document.location("rule"),
+        )
