@@ -16,6 +16,7 @@ from knobctl.checks.expressions import (
     policy_error,
 )
 from knobctl.checks.reading import Reading, UnknownRoleError, reading_of, resolved
+from knobctl.checks.rules import RULES
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.reader import read_bytes
 from knobctl.errors import InputError
@@ -245,3 +246,8 @@ def verify_overrides(severities: Mapping[str, SeverityOverride], known: Iterable
                 if close
                 else "policies can be: knobctl policy list",
             )
+
+
+def rule_ids(documents: Iterable[Document] = ()) -> list[str]:
+    """Every rule id that a finding can carry: those of reading and validating, and the policies'."""
+    return [*RULES, *(document.name for document in (*built_in_documents(), *documents))]

@@ -1,0 +1,121 @@
+"""What the commands that answer with findings share: their options, and how they answer."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from knobctl.errors import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from knobctl.checks.report import Report
+    from knobctl.cli.options import Settings
+    from knobctl.finding import Finding
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def showing_options(function: F) -> F:
+    """Give a command the options on findings: what fails the run, and what is shown."""
+    for option in reversed(
+        (
+            click.argument("paths", nargs=-1, metavar="[PATH...]"),
+            click.option(
+                "--tenant",
+                metavar="NAME",
+                help="Whose set a bare knob map or the wire's JSON is.",
+            ),
+            click.option(
+                "--fail-on",
+                type=click.Choice(["error", "warning"]),
+                default="error",
+                show_default=True,
+                help="What fails the run: with warning, warnings alone exit 5.",
+            ),
+            click.option(
+                "--select", multiple=True, metavar="RULE", help="Show only this rule; repeatable."
+            ),
+            click.option(
+                "--ignore",
+                multiple=True,
+                metavar="RULE",
+                help="Do not show this rule; it still counts. Repeatable.",
+            ),
+            click.option("--exit-zero", is_flag=True, help="Exit 0 whatever the findings."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def shown(
+    report: Report, select: Sequence[str], ignore: Sequence[str], known: Sequence[str]
+) -> list[Finding]:
+    """The findings to show.
+
+    Raises:
+        click.BadParameter: If a rule does not exist: a typing error must not hide findings.
+    """
+    for rule in (*select, *ignore):
+        if rule not in known:
+            from difflib import get_close_matches
+
+            close = get_close_matches(rule, known, n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise click.BadParameter(f"{rule} is no rule{hint}")
+    return [
+        finding
+        for finding in report.findings
+        if (not select or finding.rule in select) and finding.rule not in ignore
+    ]
+
+
+def answer(
+    settings: Settings,
+    report: Report,
+    *,
+    findings: Sequence[Finding],
+    fail_on: str,
+    exit_zero: bool,
+) -> ExitCode:
+    """Print a report in the chosen format.
+
+    Returns:
+        The exit code: the same for every format and verbosity.
+    """
+    from knobctl.finding import Severity
+    from knobctl.report.findings import findings_json, report_text
+
+    code = report.exit_code(Severity(fail_on))
+    if exit_zero and code in {ExitCode.FINDINGS, ExitCode.WARNINGS}:
+        code = ExitCode.OK
+    _notes(settings, report)
+    settings.answer(
+        {
+            "text": lambda: report_text(
+                report,
+                colored=settings.colored(sys.stdout),
+                shown=findings,
+                everything=bool(settings.verbose),
+            ),
+            "json": lambda: findings_json(report, code, shown=findings),
+        }
+    )
+    return code
+
+
+def _notes(settings: Settings, report: Report) -> None:
+    from knobctl.text import count, visible
+
+    if report.unread:
+        files = ", ".join(map(visible, report.unread[:3]))
+        settings.say(
+            f"note: {count(len(report.unread), 'file')} around these cannot be read ({files}): "
+            "layers, policies and waivers in them are not known"
+        )
+    if report.skipped:
+        settings.say_more(f"passed over, not knobctl's: {', '.join(map(visible, report.skipped))}")

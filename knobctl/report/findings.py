@@ -1,0 +1,234 @@
+"""Findings for people and machines: place, rule, what it costs, what to write instead."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from knobctl.finding import Severity
+from knobctl.report.excerpt import columns, excerpt
+from knobctl.text import count, spelled, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from knobctl.checks.report import Report
+    from knobctl.errors import ExitCode
+    from knobctl.finding import Finding, Location
+
+WIDTH: Final = 80
+FEW_INFOS: Final = 10
+"""More infos than these are told by rule, unless all are asked for: a fleet has thousands."""
+_COLOURS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
+_LABEL: Final = 7
+_NAMED: Final = 3
+"""How many tenants a finding that they share names."""
+
+
+def findings_json(
+    report: Report, exit_code: ExitCode, *, shown: Sequence[Finding] | None = None
+) -> str:
+    """Write a report as the contract's JSON, section 3."""
+    return json.dumps(report.as_json(exit_code, shown=shown), indent=2, ensure_ascii=False)
+
+
+def report_text(
+    report: Report,
+    *,
+    colored: bool = False,
+    shown: Sequence[Finding] | None = None,
+    everything: bool = False,
+) -> str:
+    """Write a report for people: the findings, then one line that sums up.
+
+    Args:
+        report: The report.
+        colored: Whether colour repeats what the words say.
+        shown: The findings to show; the summary counts all.
+        everything: Whether to show every info, however many there are.
+    """
+    blocks = findings_text(report, colored=colored, shown=shown, everything=everything)
+    summary = summary_line(report)
+    hidden = len(report.findings) - len(report.findings if shown is None else shown)
+    if hidden:
+        summary += f"; {count(hidden, 'finding')} not shown, as asked"
+    return f"{blocks}\n\n{summary}" if blocks else summary
+
+
+def findings_text(
+    report: Report,
+    *,
+    colored: bool = False,
+    shown: Sequence[Finding] | None = None,
+    everything: bool = False,
+) -> str:
+    """Write the findings for people, one block each; nothing where there are none."""
+    findings = report.findings if shown is None else shown
+    infos = [finding for finding in findings if finding.severity is Severity.INFO]
+    told_by_rule = [] if everything or len(infos) <= FEW_INFOS else infos
+    in_full = (
+        [one for one in findings if one.severity is not Severity.INFO] if told_by_rule else findings
+    )
+    blocks = ["\n".join(_block(group, report, colored)) for group in _grouped(in_full)]
+    if told_by_rule:
+        blocks.append("\n".join(_by_rule(told_by_rule, colored)))
+    return "\n\n".join(blocks)
+
+
+def summary_line(report: Report) -> str:
+    """Sum up: `6 tenants, 21 policies: 2 warnings, 1 waived (acme-legacy-floor, until 2099-03-31)`."""
+    looked_at = count(report.tenants, "tenant")
+    if report.policies:
+        looked_at += f", {count(report.policies, 'policy')}"
+    else:
+        looked_at += f" in {count(report.files, 'file')}"
+    counts = [
+        count(number, noun)
+        for number, noun in (
+            (report.errors, "error"),
+            (report.warnings, "warning"),
+            (report.infos, "info"),
+        )
+        if number
+    ]
+    if report.standing:
+        counts.append(f"{report.standing:,} standing, in the base too")
+    if report.waived:
+        counts.append(f"{report.waived:,} waived ({_waivers_of(report)})")
+    return f"{looked_at}: {', '.join(counts) or 'no findings'}"
+
+
+def _waivers_of(report: Report) -> str:
+    used = dict.fromkeys(one.waived_by for one in report.findings if one.waived_by)
+    named = [
+        f"{visible(name)}, until {report.waivers[name]}"
+        if name in report.waivers
+        else visible(name)
+        for name in used
+        if name
+    ]
+    if len(named) > _NAMED:
+        return f"{'; '.join(named[:_NAMED])}; and {len(named) - _NAMED} more waivers"
+    return "; ".join(named)
+
+
+def _grouped(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
+    """Put together what differs in the tenant only: a value in a layer concerns all who share it."""
+    groups: dict[object, list[Finding]] = {}
+    for one in findings:
+        key = (
+            one.rule,
+            one.primary,
+            one.message,
+            one.hint,
+            one.severity,
+            one.waived_by,
+            one.standing,
+        )
+        groups.setdefault(key, []).append(one)
+    return groups.values()
+
+
+def _block(group: list[Finding], report: Report, colored: bool) -> Iterator[str]:
+    finding = group[0]
+    yield _head(finding, report, colored)
+    message, *costs = finding.message.split("\n")
+    who = _tenants(group)
+    yield from wrapped(f"{who}: {visible(message)}" if who else visible(message), "  ", "  ")
+    brief = finding.severity is Severity.INFO or not finding.counts
+    if finding.primary and not brief:
+        yield from _excerpt(finding.primary, report, finding.severity, colored)
+    for cost in costs:
+        label, colon, words = cost.partition(": ")
+        is_label = bool(colon) and label.isalpha() and len(label) < _LABEL
+        yield from _labelled(*((label, words) if is_label else ("", cost)))
+    if finding.hint:
+        yield from _hint(finding.hint)
+    if not brief:
+        for other in finding.related if len(group) == 1 else ():
+            place = other.location
+            yield from _labelled(
+                "see",
+                f"{visible(place.file)}:{place.line}:{place.column}  {visible(other.message)}",
+            )
+        if finding.field_path in report.knobs and isinstance(finding.value, (int, float, str)):
+            yield from _explain(finding)
+
+
+def _head(finding: Finding, report: Report, colored: bool) -> str:
+    place = finding.primary
+    where = f"{visible(place.file)}:{place.line}:{place.column}" if place else "the run"
+    severity = finding.severity.value
+    if colored:
+        where = click.style(where, bold=True)
+        severity = click.style(severity, fg=_COLOURS[finding.severity])
+    head = f"{where}  {severity}  {finding.rule}"
+    if finding.waived_by:
+        until = report.waivers.get(finding.waived_by)
+        head += f"  waived by {visible(finding.waived_by)}" + (f", until {until}" if until else "")
+    return f"{head}  standing" if finding.standing else head
+
+
+def _tenants(group: Sequence[Finding]) -> str:
+    names = list(dict.fromkeys(visible(one.tenant) for one in group if one.tenant))
+    if len(names) <= _NAMED:
+        return ", ".join(names)
+    rest = count(len(names) - _NAMED + 1, "more tenant")
+    return f"{', '.join(names[: _NAMED - 1])} and {rest}"
+
+
+def _excerpt(place: Location, report: Report, severity: Severity, colored: bool) -> Iterator[str]:
+    text = report.texts.get(place.file)
+    lines = excerpt(text, place, width=WIDTH) if text else None
+    if lines:
+        line, carets = lines
+        yield line
+        yield click.style(carets, fg=_COLOURS[severity]) if colored else carets
+
+
+def _hint(hint: str) -> Iterator[str]:
+    for line in visible(hint, keep="\n").split("\n"):
+        verb, _, rest = line.partition(" ")
+        yield from _labelled(*(("write", rest) if verb == "write" else ("do", line)))
+
+
+def _explain(finding: Finding) -> Iterator[str]:
+    if finding.severity is Severity.WARNING and not isinstance(finding.value, bool):
+        yield from _labelled(
+            "more", f"knobctl explain {finding.field_path} {spelled(finding.value)}"
+        )
+
+
+def _labelled(label: str, words: str) -> Iterator[str]:
+    return wrapped(visible(words), f"  {label:<{_LABEL - 1}} ", " " * (_LABEL + 2))
+
+
+def wrapped(text: str, first: str, others: str) -> Iterator[str]:
+    """Break a text at blanks so that it fits into 80 columns; a longer word stays whole."""
+    line, used = first, columns(first)
+    for word in text.split(" "):
+        size = columns(word)
+        if used + size > WIDTH and line.strip():
+            yield line.rstrip()
+            line, used = others, columns(others)
+        line += f"{word} "
+        used += size + 1
+    yield line.rstrip()
+
+
+def _by_rule(infos: Sequence[Finding], colored: bool) -> Iterator[str]:
+    """One line a rule: how often, for how many tenants, and one of them."""
+    by_rule: dict[str, list[Finding]] = {}
+    for one in infos:
+        by_rule.setdefault(one.rule, []).append(one)
+    word = click.style("infos", fg=_COLOURS[Severity.INFO]) if colored else "infos"
+    yield f"{len(infos):,} {word}; -v shows each"
+    for rule, found in by_rule.items():
+        tenants = len({one.tenant for one in found})
+        yield f"  {rule}  {len(found):,} in {count(tenants, 'tenant')}"
+        first = found[0].message.partition("\n")[0]
+        yield from wrapped(
+            f"{visible(found[0].tenant or '')}: {visible(first)}", "    such as ", "    "
+        )
