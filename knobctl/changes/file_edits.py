@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from knobctl.documents.drafts import new_document
 from knobctl.documents.edits import edit_knobs
 from knobctl.documents.files import write_atomically
 from knobctl.documents.kinds import sort_documents
+from knobctl.documents.model import Kind
 from knobctl.documents.reader import read_bytes
 from knobctl.errors import ConflictError, InputError, RefusedError
 from knobctl.knobs import KnobType
@@ -173,27 +175,14 @@ def _again(content: bytes, document: Document) -> Document:
     raise InputError(f"{document.source} no longer holds {document.name}")
 
 
+def edited_document(edit: FileEdit, document: Document) -> Document:
+    """A document as it stands in its file after an edit."""
+    return _again(edit.after, document)
+
+
 def new_file(
     path: Path, name: str, tenant: str, knobs: Mapping[str, KnobValue], catalogue: Catalogue
 ) -> FileEdit:
     """Make a file for a tenant that has no document."""
-    lines = [
-        f"  {knob.name}: {_literal(knob, knobs[knob.name])}"
-        for knob in catalogue
-        if knob.name in knobs
-    ]
-    body = "\n".join(["knobs:", *lines]) if lines else "knobs: {}"
-    return FileEdit(
-        path=path,
-        name=name,
-        before=None,
-        after=f"tenant: {_scalar(tenant)}\n{body}\n".encode(),
-        tenants=(tenant,),
-    )
-
-
-def _scalar(tenant: str) -> str:
-    """Write a tenant's name so that every reader takes it for text."""
-    text = read_bytes(tenant.encode(), "")
-    plain = len(text.trees) == 1 and text.trees[0].value == tenant and not text.trees[0].troubles
-    return tenant if plain else f"'{tenant}'"
+    text = new_document(Kind.TENANT, tenant, {"knobs": dict(knobs)}, catalogue=catalogue)
+    return FileEdit(path=path, name=name, before=None, after=text.encode(), tenants=(tenant,))

@@ -39,6 +39,25 @@ def choose(
     return narrowed(repository, fleet, selection), fleet
 
 
+def surroundings(session: Session, *, wanted: bool) -> Repository:
+    """The repository of the working folder, whose policies, waivers and fleets hold.
+
+    Args:
+        session: The command's surroundings.
+        wanted: Whether the folder is read even if nothing marks it as a repository. Where nothing
+            does and nobody wants it, an empty one is given: a home folder is not searched.
+    """
+    from knobctl.documents.repository import Repository, repository_root
+    from knobctl.documents.settings import read_settings
+    from knobctl.documents.sources import WorkingTree
+
+    root, marked = repository_root(session.cwd)
+    settings = read_settings(root)
+    if not (marked or wanted):
+        return Repository(root, session.catalogue, settings)
+    return session.repository((str(root),), files=WorkingTree(root))
+
+
 def limits_for(
     session: Session,
     fleet: Document | None,
@@ -79,10 +98,18 @@ def prepared_for(
 
 
 def findings_text(session: Session, report: Report) -> str:
-    """The findings as text for the terminal; nothing where there are none to show."""
+    """Errors and warnings as text; infos and what is waived with `-v`: a push is about what matters now."""
+    from knobctl.finding import Severity
     from knobctl.report.findings import findings_text as rendered
 
-    return rendered(report, colored=session.settings.colored(sys.stdout))
+    shown = [
+        one
+        for one in report.findings
+        if one.severity is not Severity.INFO and one.waived_by is None
+    ]
+    if session.settings.verbose:
+        shown = report.findings
+    return rendered(report, colored=session.settings.colored(sys.stdout), shown=shown)
 
 
 def answer_errors(session: Session, command: str, report: Report) -> ExitCode:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from knobctl.cli.choosing import limits_for
+from knobctl.cli.choosing import limits_for, surroundings
 from knobctl.cli.consent import require_consent
 from knobctl.cli.pushing import Pushed, PushOptions, answer_outcomes, push
-from knobctl.documents.repository import Repository
 from knobctl.errors import ConflictError, ExitCode, InputError, UsageError
 from knobctl.text import count
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from knobctl.changes.plan import Plan
     from knobctl.cli.session import Session
     from knobctl.documents.model import Document
+    from knobctl.documents.repository import Repository
     from knobctl.engine.interface import LiveSet
 
 AGAIN = "plan again and review the new plan: knobctl plan -o FILE"
@@ -44,7 +44,9 @@ def apply_plan_file(
     from knobctl.engine.reading import read_all
 
     plan = _read(session, path)
-    repository = _surroundings(session, plan)
+    sources = [session.cwd / one.source for one in plan.tenants if one.source]
+    here = plan.fleet is not None or any(source.is_file() for source in sources)
+    repository = surroundings(session, wanted=here)
     fleet = fleet_of(repository, plan.fleet or session.fleet)
     limits = limits_for(session, fleet, max_tenants=max_tenants, max_share=max_share)
     if limits.consent_required and not options.dry_run:
@@ -96,24 +98,6 @@ def _read(session: Session, path: Path) -> Plan:
             hint=AGAIN,
         )
     return plan
-
-
-def _surroundings(session: Session, plan: Plan) -> Repository:
-    """The repository of the working folder, whose policies and fleets hold; an empty one where there is none."""
-    from knobctl.documents.repository import repository_root
-    from knobctl.documents.settings import read_settings
-    from knobctl.documents.sources import WorkingTree
-
-    root, marked = repository_root(session.cwd)
-    settings = read_settings(root)
-    here = (
-        marked
-        or plan.fleet
-        or any((session.cwd / one.source).is_file() for one in plan.tenants if one.source)
-    )
-    if not here:
-        return Repository(root, session.catalogue, settings)
-    return session.repository((".",), files=WorkingTree(root, settings.skip))
 
 
 def _moved(

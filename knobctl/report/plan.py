@@ -23,19 +23,23 @@ def plan_headline(plan: Plan, report: Report | None = None) -> str:
     """The first line: `6 tenants: 3 change (4 fields, 1 reset), 3 unchanged; 2 warnings, no errors`."""
     changing = plan.changing
     left = len(plan.tenants) - len(changing)
+    resets = sum(len(tenant.resets) for tenant in changing)
+    fields = count(sum(len(tenant.changes) for tenant in changing), "field")
+    what = f"{fields}, {count(resets, 'reset') if resets else 'no resets'}"
     head = f"{count(len(plan.tenants), 'tenant')}: "
-    if changing:
-        resets = sum(len(tenant.resets) for tenant in changing)
-        fields = count(sum(len(tenant.changes) for tenant in changing), "field")
-        verb = "changes" if len(changing) == 1 else "change"
-        head += f"{len(changing):,} {verb} ({fields}, {count(resets, 'reset') if resets else 'no resets'})"
-        head += f", {left:,} unchanged" if left else ""
-    else:
+    if not changing:
         head += "no changes"
+    elif len(plan.tenants) == 1:
+        head += what
+    else:
+        verb = "changes" if len(changing) == 1 else "change"
+        head += f"{len(changing):,} {verb} ({what})"
+        head += f", {left:,} unchanged" if left else ""
     if report is None:
         return head
     warnings = count(report.warnings, "warning") if report.warnings else "no warnings"
-    return f"{head}; {warnings}, no errors"
+    waived = f", {report.waived:,} waived" if report.waived else ""
+    return f"{head}; {warnings}{waived}, no errors"
 
 
 def plan_text(
@@ -46,7 +50,7 @@ def plan_text(
     effective: Mapping[str, Effective] | None = None,
     colored: bool = False,
 ) -> str:
-    """Write a plan for people: the answer first, the findings, then the tenants, resets first.
+    """Write a plan for people: the answer first, the tenants, resets first, then the findings.
 
     Args:
         plan: The plan.
@@ -56,12 +60,12 @@ def plan_text(
         colored: Whether colour may be used.
     """
     ordered = sorted(plan.changing, key=lambda tenant: (not tenant.resets, tenant.tenant))
-    blocks = [plan_headline(plan, report)]
-    if findings:
-        blocks.append(findings.rstrip("\n"))
+    lines = [plan_headline(plan, report)]
     for tenant in ordered:
-        blocks += _tenant_lines(tenant, (effective or {}).get(tenant.tenant), colored)
-    return "\n".join(blocks)
+        lines += _tenant_lines(tenant, (effective or {}).get(tenant.tenant), colored)
+    if findings:
+        lines += ["", findings.rstrip("\n")]
+    return "\n".join(lines)
 
 
 def _tenant_lines(tenant: TenantPlan, effective: Effective | None, colored: bool) -> list[str]:
