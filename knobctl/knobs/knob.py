@@ -86,7 +86,7 @@ class Knob:
             return False
         if value == 0:
             return math.copysign(1, value) > 0
-        if self.type is KnobType.INT32 and value != math.floor(value if math.isfinite(value) else 0.5):
+        if self.type is KnobType.INT32 and isinstance(value, float) and not value.is_integer():
             return False
         assert self.minimum is not None
         assert self.maximum is not None
