@@ -126,7 +126,7 @@ def markdown_text(catalogue: Catalogue) -> str:
 
 Derived from the knob schema by `knobctl schema --as markdown`; a change belongs there.
 
-{count(len(catalogue), "knob")}. Each may be left out, or written as 0 or {_unset_names(catalogue)}: that means the platform default.
+{count(len(catalogue), "knob")}. Each may be left out, or written as {_unset_names(catalogue)}: that means the platform default.
 
 | knob | takes | default | unit | role |
 |---|---|---|---|---|
@@ -136,8 +136,8 @@ Derived from the knob schema by `knobctl schema --as markdown`; a change belongs
 
 
 def _unset_names(catalogue: Catalogue) -> str:
-    names = dict.fromkeys(str(knob.unset) for knob in catalogue if knob.type is KnobType.MODE)
-    return " or ".join(f"`{name}`" for name in names) or "`0`"
+    names = dict.fromkeys(f"`{knob.unset}`" for knob in catalogue)
+    return " or ".join(names)
 
 
 def _table_row(knob: Knob) -> str:
@@ -153,6 +153,7 @@ def _details(knob: Knob) -> str:
         "Default": spelled(knob.default),
         "Zero": knob.zero,
         "Practically off": knob.off,
+        "Governs": knob.scope,
         "Unit": knob.unit,
         "Scale": knob.scale,
         "Role": knob.role and f"`{knob.role}`",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hypercorn.asyncio import serve as serve_asgi
 from hypercorn.config import Config
 
-from knobctl.errors import UsageError
+from knobctl.errors import KnobctlError, UsageError
 from knobctl.server.rpc import knobs_application
 
 if TYPE_CHECKING:
@@ -54,17 +54,24 @@ def serve(service: KnobsService, listening: socket.socket, *, ready: Callable[[]
     Args:
         service: The knobs service.
         listening: The socket of `listen`.
-        ready: Called when calls are answered.
+        ready: Called when calls are answered; what it raises ends the serving and is raised here.
     """
+    failures: list[KnobctlError] = []
 
     async def until_signalled() -> None:
         stop = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        ready()
-        await stop.wait()
+        try:
+            ready()
+        except KnobctlError as error:  # the server would wrap it in groups of its own
+            failures.append(error)
+        else:
+            await stop.wait()
 
     asyncio.run(answer_calls(service, listening, until=until_signalled))
+    if failures:
+        raise failures[0]
 
 
 async def answer_calls(

@@ -191,7 +191,7 @@ class OverHttp:
 
     def __init__(self, service: KnobsService, address: str) -> None:
         self._service = service
-        self._address = address
+        self.address = address
         self._names = {knob.name: knob.json_name for knob in service.catalogue}
         self._tokens: dict[Caller, str] = {}
 
@@ -277,7 +277,7 @@ class OverHttp:
     def post(self, method: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, Any]:
         """Send bytes, and give the status and the JSON that came back."""
         request = urllib.request.Request(
-            f"{self._address}/{SERVICE}/{method}", data=body, headers={**headers}
+            f"{self.address}/{SERVICE}/{method}", data=body, headers={**headers}
         )
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:

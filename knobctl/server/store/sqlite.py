@@ -196,10 +196,13 @@ class SqliteSession:
 
     def write(self, row: KnobsRow, event: Mapping[str, Any], key: RequestKey | None) -> None:
         """Replace a set and append its event."""
-        columns = ", ".join([*_ROW_COLUMNS, *map(quoted_name, self._knobs)])
-        places = ", ".join("?" * (len(_ROW_COLUMNS) + len(self._knobs)))
+        columns = [*_ROW_COLUMNS, *map(quoted_name, self._knobs)]
+        places = ", ".join("?" * len(columns))
+        changes = ", ".join(f"{column} = excluded.{column}" for column in columns)
+        # Not INSERT OR REPLACE: it puts the column's default where a NULL, such as a bound NaN, is refused.
         self._connection.execute(
-            f"INSERT OR REPLACE INTO context_engine_knobs ({columns}) VALUES ({places})",  # noqa: S608  our own column names, quoted
+            f"INSERT INTO context_engine_knobs ({', '.join(columns)}) VALUES ({places})"  # noqa: S608  our own column names, quoted
+            f" ON CONFLICT (tenant_id) DO UPDATE SET {changes}",
             (
                 *(getattr(row, attribute) for attribute in _ROW_COLUMNS.values()),
                 *(row.values[name] for name in self._knobs),

@@ -1,0 +1,193 @@
+"""`knobctl engine`: a process that serves, stops and says what it took; tokens."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.running import Knobctl
+
+SERVICE = "upsquad.contextengine.v1.ContextEngineKnobsConfigService"
+MAIN = "from knobctl.cli.main import main; main()"
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run `engine serve` until the end of the block; gives the process and its address."""
+    ports = folder / "ports.json"
+    process = subprocess.Popen(
+        [sys.executable, "-c", MAIN, "engine", "serve", "--port-file", str(ports), *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while not ports.exists():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.02)
+        yield process, f"http://127.0.0.1:{json.loads(ports.read_text())['http']}"
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _call(address: str, method: str, body: Any, token: str) -> tuple[int, Any]:
+    request = urllib.request.Request(
+        f"{address}/{SERVICE}/{method}",
+        data=json.dumps(body).encode(),
+        headers={"Content-Type": "application/json", "Authorization": f"Bearer {token}"},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, json.loads(answer.read())
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.loads(error.read())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_serve_stops_gracefully(tmp_path: Path, number: signal.Signals) -> None:
+    """SIGTERM and SIGINT: exit 0, nothing on stdout, one line of talk, the file whole."""
+    with serving(tmp_path, "--store", "embedded:h.db") as (process, address):
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (0, "")
+    assert err == f"knobctl engine on {address}, store embedded:h.db\n"
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("h.db")] == ["h.db"]
+
+
+def test_the_given_page_works_against_it(knobctl: Knobctl) -> None:
+    """Its two calls, with tokens of `engine token`: L4 writes, L3 reads and cannot write."""
+    store = ["--store", "embedded:h.db"]
+    tokens = {}
+    for level in ("L3", "L4"):
+        made = knobctl(
+            "engine", "token", "--subject", level, "--clearance", level, "--tenant", "acme", *store
+        )
+        assert (made.code, made.err) == (0, "")
+        assert made.out.startswith("kct_")
+        assert made.out.count("\n") == 1
+        tokens[level] = made.out.strip()
+    given = {"config": {"retrievalMinScore": 0.15, "retrievalVectorTopK": 32}}
+    with serving(knobctl.folder, *store) as (process, address):
+        status, answered = _call(address, "UpdateContextEngineKnobsConfig", given, tokens["L3"])
+        assert (status, answered["code"]) == (403, "permission_denied")
+        assert _call(address, "UpdateContextEngineKnobsConfig", given, tokens["L4"])[0] == 200
+        status, answered = _call(address, "GetContextEngineKnobsConfig", {}, tokens["L3"])
+        assert (status, answered["config"]) == (200, given["config"])
+        assert answered["updatedBy"] == "L4"
+        process.terminate()
+        said = process.communicate(timeout=20)
+    assert not any(token in text for token in tokens.values() for text in said)
+
+
+def test_serve_keeps_what_it_stored(knobctl: Knobctl) -> None:
+    """Killed without warning: what was answered is there after the next start."""
+    store = ["--store", "embedded:h.db"]
+    token = knobctl(
+        "engine", "token", "--subject", "a", "--clearance", "L4", "--tenant", "acme", *store
+    ).out.strip()
+    for number in (1, 2, 3):
+        with serving(knobctl.folder, *store) as (process, address):
+            body = {"config": {"rrfK": number}}
+            assert _call(address, "UpdateContextEngineKnobsConfig", body, token)[0] == 200
+            process.kill()
+            process.wait()
+        (knobctl.folder / "ports.json").unlink()
+    with serving(knobctl.folder, *store) as (_, address):
+        assert _call(address, "GetContextEngineKnobsConfig", {}, token)[1]["revision"] == "r3"
+        events = _call(address, "ListConfigAuditEvents", {}, token)[1]["events"]
+    assert [event["after"]["rrfK"] for event in events] == [1, 2, 3]
+
+
+def test_a_port_that_is_taken_is_an_error_of_usage(knobctl: Knobctl) -> None:
+    """Exit 2, with the port and what to do."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        done = knobctl("engine", "serve", "--store", "embedded:h.db", "--port", port)
+    assert done.code == 2
+    assert f"cannot listen on 127.0.0.1 port {port}: Address already in use" in done.err
+    assert "--port; 0 takes any free one" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["serve", "--store", "postgres://u:secret@h/d"], 2, "no store is offered at postgres:"),
+        (["serve", "--store", "embedded:missing/e.db"], 8, "cannot be opened: No such file"),
+        (["serve", "--store", "embedded:broken.db"], 8, "is no SQLite database"),
+        (["serve", "--port", "70000"], 2, "70000 is not in the range"),
+        (["serve", "--store", "embedded:h.db", "--host", "no.such.host.invalid"], 2, "cannot listen"),
+        (["serve", "--store", "embedded:h.db", "--port-file", "missing/p"], 2, "--port-file cannot write"),
+        (["token", "--subject", "a", "--clearance", "L9", "--tenant", "t"], 2, "'L9' is not one of"),
+        (["token", "--subject", "a", "--clearance", "L4"], 2, "Missing option '--tenant'"),
+        (["token", "--subject", " ", "--clearance", "L4", "--tenant", "t"], 2, "--subject is empty"),
+        (["token", "--subject", "a", "--clearance", "L4", "--tenant", "A/b"], 2, "can name no tenant"),
+        (["token", "--subject", "a", "--clearance", "L4", "--tenant", "t", "--store", "embedded:broken.db"], 8, "no defaults are served"),
+        (["load"], 2, "No such command 'load'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_said(
+    knobctl: Knobctl, arguments: list[str], code: int, said: str
+) -> None:
+    """Each with its exit code, nothing on stdout, and no password echoed."""
+    knobctl.write("broken.db", "not a database, though it is long enough " * 10)
+    done = knobctl("engine", *arguments)
+    assert (done.code, done.out) == (code, "")
+    assert said in done.err
+    assert "secret" not in done.err
+
+
+def test_a_token_may_hold_every_tenant(knobctl: Knobctl) -> None:
+    """'*' holds tenants that do not exist yet; several tenants make a list."""
+    store = ["--store", "embedded:h.db"]
+    every = knobctl(
+        "engine", "token", "--subject", "a", "--clearance", "L4", "--tenant", "*", *store
+    )
+    with serving(knobctl.folder, *store) as (_, address):
+        request = urllib.request.Request(
+            f"{address}/{SERVICE}/GetContextEngineKnobsConfig",
+            data=b"{}",
+            headers={
+                "Content-Type": "application/json",
+                "Authorization": f"Bearer {every.out.strip()}",
+                "X-Tenant-Id": "of-tomorrow",
+            },
+        )
+        with urllib.request.urlopen(request) as answer:
+            assert json.loads(answer.read())["tenantId"] == "of-tomorrow"
+
+
+def test_the_default_store_is_in_the_data_folder(knobctl: Knobctl) -> None:
+    """`embedded:` alone; the folder is made."""
+    made = knobctl("engine", "token", "--subject", "a", "--clearance", "L3", "--tenant", "t")
+    assert made.code == 0
+    home = knobctl.folder.with_name(f"{knobctl.folder.name}-home")
+    assert (home / "data" / "knobctl" / "engine.db").is_file()
+
+
+def test_the_help_names_what_is_offered(knobctl: Knobctl) -> None:
+    """serve and token, no more."""
+    done = knobctl("engine", "--help")
+    assert "serve" in done.out
+    assert "token" in done.out
+    assert "migrate" not in done.out
