@@ -26,15 +26,24 @@ def policy_facts(reached: Reach) -> Mapping[str, object]:
         ranker and the usual three. A ranker that is not enabled has ceiling and depth 0.
     """
     enabled = reached.enabled
-    named = tuple(dict.fromkeys((*SUMMED_FIRST, *enabled)))
-    facts = _facts(reached, enabled, named)
-    facts["never_empty_whichever_live"] = reached.never_empty
+    named = _named(reached)
+    facts = dict(enabled_facts(reached))
     for name in named:
         rest = tuple(other for other in enabled if other != name)
         alone = tuple(other for other in enabled if other == name)
         facts[f"without_{name}"] = _facts(reached, rest, named)
         facts[f"{name}_alone"] = _facts(reached, alone, named)
     return facts
+
+
+def enabled_facts(reached: Reach) -> Mapping[str, object]:
+    """Give the facts for all enabled rankers only: an eighth of the arithmetic, and mostly enough."""
+    facts = _facts(reached, reached.enabled, _named(reached))
+    return {**facts, "never_empty_whichever_live": reached.never_empty}
+
+
+def _named(reached: Reach) -> Names:
+    return tuple(dict.fromkeys((*SUMMED_FIRST, *reached.enabled)))
 
 
 def _facts(reached: Reach, live: Names, named: Names) -> dict[str, object]:
