@@ -61,9 +61,11 @@ def fraction_text(value: Fraction) -> str:
 
 
 def number_text(value: Fraction) -> str:
-    """Write a number as a person would type it: its decimal where it has a short one, else the fraction."""
-    decimal = f"{float(value):.12g}"
-    return decimal if "e" not in decimal and Fraction(decimal) == value else fraction_text(value)
+    """Write a number as a person would type it: all its decimals where they end, else the fraction."""
+    if value.denominator > 10**18 or 10**18 % value.denominator:
+        return fraction_text(value)
+    whole = value.numerator * (10**18 // value.denominator)
+    return _decimal(whole, 18)
 
 
 def rounded_down(value: Fraction, digits: int = 4) -> str:
@@ -85,4 +87,4 @@ def safely_below(limit: Fraction, gap: Fraction) -> str:
 
 def _decimal(scaled: int, digits: int) -> str:
     text = f"{scaled:0{digits + 1}d}"
-    return f"{text[:-digits]}.{text[-digits:]}".rstrip("0").rstrip(".")
+    return f"{text[:-digits]}.{text[-digits:].rstrip('0')}".removesuffix(".")

@@ -10,7 +10,7 @@ from knobctl.fusion.reach import EDGE, float_outcomes
 from knobctl.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from fractions import Fraction
 
     from knobctl.fusion import Reach, Row
@@ -43,13 +43,19 @@ def named(found_by: Names, live: Names) -> str:
 
 def notes(reached: Reach) -> list[str]:
     """Say what a table does not: emptiness, waste, silence, recency, edges. One sentence or two each."""
-    return [
-        *emptiness(reached),
-        *waste(reached),
-        *silence(reached),
-        *recency(reached),
-        *edges(reached),
-    ]
+    return [sentence for _, sentence in topics(reached)]
+
+
+def topics(reached: Reach) -> list[tuple[str, str]]:
+    """The notes, each with a word for what it is about."""
+    parts: tuple[tuple[str, Callable[[Reach], list[str]]], ...] = (
+        ("empty", emptiness),
+        ("dropped", waste),
+        ("time-out", silence),
+        ("recent", recency),
+        ("edge", edges),
+    )
+    return [(topic, sentence) for topic, part in parts for sentence in part(reached)]
 
 
 def emptiness(reached: Reach) -> list[str]:
@@ -112,7 +118,10 @@ def waste(reached: Reach) -> list[str]:
     ]
     if not dropped:
         return []
-    parts = joined(f"{number} of {row.depth} {row.found_by[0]} rows" for row, number in dropped)
+    parts = joined(
+        f"{'all' if number == row.depth else f'{number} of'} {row.depth} {row.found_by[0]} rows"
+        for row, number in dropped
+    )
     keeping = _keeping([row for row, _ in dropped])
     return [f"{parts} are fetched and dropped{_unless(reached)}. To keep them all: {keeping}."]
 
@@ -161,7 +170,7 @@ def silence(reached: Reach) -> list[str]:
     """How much a ranker that falls silent loosens the floor."""
     live = reached.enabled
     fewer = [rest for rest in reached.live_sets if len(rest) == len(live) - 1 and live[0] in rest]
-    if len(live) < 2 or not fewer:
+    if len(live) < 2 or not fewer or reached.removes_nothing(live):
         return []
     alone = (live[0],)
     now = reached.row(live, alone).deepest_rank
@@ -182,10 +191,11 @@ def edges(reached: Reach) -> list[str]:
         if row.on_edge:
             score, by_order = float_outcomes(row, reached.setup)
             groups[row.ceiling, score, sum(by_order.values()), len(by_order)].append(row)
-    return [
+    told = [
         _edge(reached, rows, score, (passing, orders))
         for (_, score, passing, orders), rows in groups.items()
     ]
+    return list(dict.fromkeys(told))
 
 
 def _edge(reached: Reach, rows: Sequence[Row], score: float, outcomes: tuple[int, int]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -14,6 +15,14 @@ from knobctl.shipped import shipped
 
 def faults_of(answer: Any, schema_name: str) -> list[str]:
     """What a shipped schema, with the schemas beside it, says against an answer; empty if nothing."""
+    return [
+        f"{error.json_path}: {error.message}"
+        for error in _validator(schema_name).iter_errors(answer)
+    ]
+
+
+@cache
+def _validator(schema_name: str) -> Draft202012Validator:
     schemas = {
         path.name: json.loads(path.read_bytes()) for path in shipped("schemas").glob("*.json")
     }
@@ -21,5 +30,4 @@ def faults_of(answer: Any, schema_name: str) -> list[str]:
         (name, DRAFT202012.create_resource(schema)) for name, schema in schemas.items()
     )
     Draft202012Validator.check_schema(schemas[schema_name])
-    validator = Draft202012Validator(schemas[schema_name], registry=registry)
-    return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(answer)]
+    return Draft202012Validator(schemas[schema_name], registry=registry)

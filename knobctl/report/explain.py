@@ -1,0 +1,210 @@
+"""What a knob is, for people and machines."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import replace
+from fractions import Fraction
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
+
+from knobctl.documents.model import exact_number
+from knobctl.fusion import reach
+from knobctl.fusion.numbers import number_text
+from knobctl.knobs import KnobType
+from knobctl.knobs.fusion_setup import fusion_setup
+from knobctl.report.reach import aligned, passes
+from knobctl.text import spelled, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from knobctl.documents.model import Effective
+    from knobctl.knobs import Catalogue, Knob
+
+WIDTH: Final = 80
+MARGIN: Final = 10
+"""Columns that a topic takes on the left."""
+EVIDENCE_DUE: Final = "due evidence: the number is bound to the embedder and the corpus"
+_RUNGS: Final = ("0.0001", "0.15", "0.2", "0.25", "0.33", "0.34", "0.5", "0.7", "1")
+
+
+def knobs_text(catalogue: Catalogue, effective: Effective | None = None) -> str:
+    """Write the table of all knobs: two lines each, grouped in the order of the schema."""
+    width = max(len(knob.name) for knob in catalogue)
+    groups = [
+        "\n".join(
+            [visible(group) or "knobs", *(_in_table(knob, width, effective) for knob in knobs)]
+        )
+        for group, knobs in groupby(_by_group(catalogue), key=lambda knob: knob.group)
+    ]
+    more = "One of them: knobctl explain KNOB; what a value does: knobctl explain KNOB VALUE"
+    return "\n\n".join([*groups, more])
+
+
+def _by_group(catalogue: Catalogue) -> list[Knob]:
+    order = list(dict.fromkeys(knob.group for knob in catalogue))
+    return sorted(catalogue, key=lambda knob: order.index(knob.group))
+
+
+def _in_table(knob: Knob, width: int, effective: Effective | None) -> str:
+    unit = f" {visible(knob.unit)}" if knob.unit else ""
+    value = f"default {spelled(knob.default)}"
+    if effective and knob.name in effective.desired:
+        value += f", {visible(effective.tenant)} {spelled(effective.values[knob.name])}"
+    takes = knob.range_text.replace(", ", " or ")
+    return f"  {knob.name:{width}}  {visible(knob.title)}\n      {takes}{unit}, {value}"
+
+
+def knob_text(knob: Knob, catalogue: Catalogue, effective: Effective | None = None) -> str:
+    """Write everything that is known of one knob."""
+    lines = [("", knob.description), *_facts(knob, catalogue)]
+    if effective is not None:
+        lines.insert(1, (effective.tenant, in_force(knob, effective)))
+    blocks = [f"{knob.name}: {visible(knob.title)}\n{topical(lines)}"]
+    if knob.role == "floor.fused" and (ladder := floor_ladder(knob, catalogue)):
+        blocks.append(ladder)
+    return "\n\n".join([*blocks, _continue(knob)])
+
+
+def _facts(knob: Knob, catalogue: Catalogue) -> list[tuple[str, str]]:
+    kind = {KnobType.DOUBLE: "a number", KnobType.INT32: "a whole number", KnobType.MODE: "one"}[
+        knob.type
+    ]
+    takes = f"{kind} {'of' if knob.type is KnobType.MODE else 'in'} {knob.range_text}"
+    return [
+        ("takes", takes),
+        ("unit", knob.unit),
+        ("scale", knob.scale or ""),
+        ("equal", "a score equal to it passes" if is_floor(knob) else ""),
+        ("default", f"{spelled(knob.default)}. {knob.known}".removesuffix(" ")),
+        ("zero", zero_words(knob)),
+        ("off", knob.off),
+        ("scope", knob.scope),
+        ("evidence", f"a change is {EVIDENCE_DUE}" if knob.needs_evidence else ""),
+        ("acts with", ", ".join(name for name in knob.interacts_with if name in catalogue)),
+        ("wire", f"{knob.json_name}, {knob.type}, field {knob.field_number}"),
+        ("clearance", f"read L{knob.read_clearance}, edit L{knob.edit_clearance}"),
+        ("role", knob.role or ""),
+        ("origin", knob.origin),
+    ]
+
+
+def floor_ladder(knob: Knob, catalogue: Catalogue) -> str:
+    """What some floors do at the defaults: how deep a hit of the first ranker alone passes, by live rankers."""
+    setup = fusion_setup(
+        catalogue, catalogue.defaults, lambda name: exact_number("", catalogue.defaults[name])
+    )
+    if setup is None:
+        return ""
+    names = tuple(setup.weights)
+    lives = [names[:size] for size in range(len(names), 0, -1)]
+    head = ("value", *(f"{len(live)} live" for live in lives))
+    floors = sorted({*(Fraction(text) for text in _RUNGS), setup.floor})
+    rows = [
+        (
+            number_text(floor),
+            *(passes(reach(replace(setup, floor=floor)).row(live, live[:1])) for live in lives),
+        )
+        for floor in floors
+        if knob.accepts(float(floor))
+    ]
+    title = f"A hit found by {visible(names[0])} alone passes down to rank, at the defaults:"
+    return f"{title}\n{indented(aligned([head, *rows]))}"
+
+
+def is_floor(knob: Knob) -> bool:
+    """Whether scores are compared with the knob."""
+    return bool(knob.role) and (knob.role or "").startswith(("floor.", "gate.confident"))
+
+
+def zero_words(knob: Knob) -> str:
+    """Say what the unset value of a knob means."""
+    if knob.zero_surprises:
+        return f'0 means the platform default, {spelled(knob.default)}, like leaving the knob out; it is no "none" and no "off"'
+    if knob.type is KnobType.MODE:
+        return f"{knob.unset} means the platform default, {spelled(knob.default)}, like leaving the knob out"
+    return knob.zero
+
+
+def in_force(knob: Knob, effective: Effective) -> str:
+    """Say what is in force for a tenant, who writes it, and what that hides."""
+    value = spelled(effective.values[knob.name])
+    written = effective.origin(knob.name)
+    if written is None:
+        return f"{value}, the platform default; nothing writes it"
+    place = f"{written.location.file}:{written.location.line}"
+    meaning = (
+        ""
+        if knob.name in effective.desired
+        else f", written as {written.literal}, which means the default"
+    )
+    hidden = "".join(
+        f"; hides {other.literal} of {other.location.file}:{other.location.line}"
+        for other in effective.hidden(knob.name)
+    )
+    return f"{value} from {place}{meaning}{hidden}"
+
+
+def _continue(knob: Knob) -> str:
+    example = {"floor.fused": "0.45", "fusion.k": "10"}.get(knob.role or "", "")
+    value = example or (knob.choices[-1] if knob.type is KnobType.MODE else "VALUE")
+    reach = "\nevery set of live rankers: knobctl reach" if knob.role == "floor.fused" else ""
+    return f"what a value does: knobctl explain {knob.name} {value}{reach}"
+
+
+def topical(lines: Iterable[tuple[str, str]]) -> str:
+    """Write texts with their topics on the left, broken at 80 columns; empty texts are left out."""
+    return "\n".join(_topic(topic, text) for topic, text in lines if text)
+
+
+def _topic(topic: str, text: str) -> str:
+    label = visible(topic)
+    head = f"  {label:{MARGIN}} " if topic else "  "
+    indent = " " * (MARGIN + 3) if topic else "  "
+    if len(head) > MARGIN + 3:
+        head = f"  {label}: "
+    return textwrap.fill(
+        visible(text),
+        WIDTH,
+        initial_indent=head,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def indented(block: str) -> str:
+    """Move a table two columns to the right."""
+    return textwrap.indent(block, "  ")
+
+
+def knob_json(knob: Knob, effective: Effective | None = None) -> dict[str, Any]:
+    """One knob as data; with a tenant, what is in force for it and where that is written."""
+    written = effective.origin(knob.name) if effective else None
+    return {
+        "name": knob.name,
+        "json_name": knob.json_name,
+        "field_number": knob.field_number,
+        "title": knob.title,
+        "description": knob.description,
+        "type": knob.type.value,
+        "minimum": knob.minimum,
+        "maximum": knob.maximum,
+        "choices": list(knob.choices),
+        "unit": knob.unit,
+        "scale": knob.scale,
+        "group": knob.group,
+        "role": knob.role,
+        "default": knob.default,
+        "known": knob.known,
+        "zero": zero_words(knob),
+        "off": knob.off,
+        "scope": knob.scope,
+        "clearance": {"read": f"L{knob.read_clearance}", "edit": f"L{knob.edit_clearance}"},
+        "needs_evidence": knob.needs_evidence,
+        "interacts_with": list(knob.interacts_with),
+        "origin": knob.origin,
+        "effective": effective.values[knob.name] if effective else None,
+        "written_at": f"{written.location.file}:{written.location.line}" if written else None,
+    }
