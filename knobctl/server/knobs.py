@@ -99,7 +99,7 @@ class KnobsService:
             with self._store.reading() as session:
                 return self._sets.current(session, tenant)
         except StoreUnavailableError as error:
-            log.exception("the store cannot be asked for the set of %r", tenant)
+            log.critical("the store cannot be asked for the set of %r: %s", tenant, error)
             last = self._sets.remembered(tenant)
             if last is None:
                 raise _unavailable() from error
@@ -230,7 +230,7 @@ class KnobsService:
             with self._store.writing() as session:
                 session.add_principal(principal)
         except StoreUnavailableError as error:
-            log.exception("a principal could not be written")
+            log.critical("a principal could not be written: %s", error)
             raise _unavailable() from error
         return token
 
@@ -262,7 +262,7 @@ class KnobsService:
             with self._store.reading() as session:
                 yield session
         except StoreUnavailableError as error:
-            log.exception("the store cannot be asked")
+            log.critical("the store cannot be asked: %s", error)
             raise _unavailable() from error
 
 

@@ -90,7 +90,7 @@ class Replacing:
                     session, change, wanted(session)
                 )
         except StoreUnavailableError as error:
-            log.exception("a change of %r could not be written", change.tenant)
+            log.critical("a change of %r could not be written: %s", change.tenant, error)
             raise ServiceError(
                 Code.UNAVAILABLE, "the store cannot be written to; nothing was written"
             ) from error

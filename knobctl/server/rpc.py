@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from connectrpc.code import Code
 from connectrpc.codec import proto_binary_codec
@@ -39,6 +41,7 @@ from knobctl.server.wire.messages import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TypeAlias
 
     from connectrpc.request import RequestContext
@@ -48,11 +51,15 @@ if TYPE_CHECKING:
 
     Context: TypeAlias = RequestContext[Any, Any]
 
+P = ParamSpec("P")
+T = TypeVar("T")
 log: Final = logging.getLogger(__name__)
 
 LARGEST_BODY: Final = 1 << 20
 """Bytes of a request, unpacked. A config with every knob has about one thousand."""
 
+READS_AT_ONCE: Final = 16
+WRITES_AT_ONCE: Final = 4
 WRITES: Final = {"UpdateContextEngineKnobsConfig", "RevertContextEngineKnobsConfig"}
 
 _caller: ContextVar[Caller] = ContextVar("caller")
@@ -69,24 +76,37 @@ def knobs_application(service: KnobsService) -> ContextEngineKnobsConfigServiceA
 
 
 class KnobsRpc(ContextEngineKnobsConfigService):
-    """The methods of the wire, each one call of the service in a thread of its own."""
+    """The methods of the wire, each one call of the service in a thread.
+
+    Writers, who wait for one another and for other processes, never take the readers' threads.
+    """
 
     def __init__(self, service: KnobsService) -> None:
         self._service = service
         self._catalogue = service.catalogue
+        self._reads = ThreadPoolExecutor(READS_AT_ONCE, "knobs-read")
+        self._writes = ThreadPoolExecutor(WRITES_AT_ONCE, "knobs-write")
+
+    async def _read(self, method: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        call = partial(method, *arguments, **named)
+        return await asyncio.get_running_loop().run_in_executor(self._reads, call)
+
+    async def _write(self, method: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        call = partial(method, *arguments, **named)
+        return await asyncio.get_running_loop().run_in_executor(self._writes, call)
 
     async def get_context_engine_knobs_config(
         self, _request: GetContextEngineKnobsConfigRequest, ctx: Context
     ) -> GetContextEngineKnobsConfigResponse:
         """Answer Get."""
-        stored = await asyncio.to_thread(self._service.get, _caller.get(), _tenant(ctx))
+        stored = await self._read(self._service.get, _caller.get(), _tenant(ctx))
         return set_message(self._catalogue, stored)
 
     async def update_context_engine_knobs_config(
         self, request: UpdateContextEngineKnobsConfigRequest, ctx: Context
     ) -> UpdateContextEngineKnobsConfigResponse:
         """Answer Update."""
-        updated = await asyncio.to_thread(
+        updated = await self._write(
             self._service.update,
             _caller.get(),
             _tenant(ctx),
@@ -101,7 +121,7 @@ class KnobsRpc(ContextEngineKnobsConfigService):
         self, request: ListContextEngineKnobsConfigsRequest, _ctx: Context
     ) -> ListContextEngineKnobsConfigsResponse:
         """Answer List."""
-        page = await asyncio.to_thread(
+        page = await self._read(
             self._service.list,
             _caller.get(),
             page_size=request.page_size,
@@ -116,7 +136,7 @@ class KnobsRpc(ContextEngineKnobsConfigService):
         self, request: ListConfigAuditEventsRequest, ctx: Context
     ) -> ListConfigAuditEventsResponse:
         """Answer ListConfigAuditEvents; the tenant stands in the body or in the header."""
-        page = await asyncio.to_thread(
+        page = await self._read(
             self._service.audit_events,
             _caller.get(),
             tenant=request.tenant_id or _tenant(ctx),
@@ -133,7 +153,7 @@ class KnobsRpc(ContextEngineKnobsConfigService):
         self, request: RevertContextEngineKnobsConfigRequest, ctx: Context
     ) -> UpdateContextEngineKnobsConfigResponse:
         """Answer Revert."""
-        updated = await asyncio.to_thread(
+        updated = await self._write(
             self._service.revert,
             _caller.get(),
             _tenant(ctx),

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 GRACE_S: Final = 10.0
 """How long calls in flight may take after a stop."""
+KEEP_ALIVE_S: Final = 75.0
+"""How long a connection may idle: longer than a client thinks between two calls."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -81,6 +83,7 @@ async def answer_calls(
     config = Config()
     config.bind = [f"fd://{listening.detach()}"]
     config.graceful_timeout = GRACE_S
+    config.keep_alive_timeout = KEEP_ALIVE_S
     config.include_server_header = False
     config.errorlog = logging.getLogger("knobctl.server.http")
     applications = {app.path: app for app in [knobs_application(service)]}

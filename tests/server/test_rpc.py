@@ -6,7 +6,9 @@ import base64
 import json
 import logging
 import sqlite3
+import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -328,6 +330,25 @@ def test_a_call_past_its_time_limit_says_so(
         assert (status, answered["code"]) == (504, "deadline_exceeded")
         assert _raw(http, GET, "{}")[0] == 200
         other.rollback()
+
+
+def test_waiting_writers_leave_room_for_readers(
+    tmp_path: Path, open_at: Callable[..., KnobsService]
+) -> None:
+    """Forty writers wait for a store that somebody else holds; a reader is answered at once."""
+    path = tmp_path / "engine.db"
+    service = open_at(path)
+    with served(service) as address, closing(sqlite3.connect(path)) as other:
+        http = OverHttp(service, address)
+        http.token(ANNA)
+        other.execute("BEGIN IMMEDIATE")
+        with ThreadPoolExecutor(40) as pool:
+            writers = [pool.submit(_config, http, '{"rrfK": 7}') for _ in range(40)]
+            time.sleep(0.3)
+            assert _raw(http, GET, "{}", Connect_Timeout_Ms="2000")[0] == 200
+            assert not any(writer.done() for writer in writers)
+            other.rollback()
+            assert {writer.result()[0] for writer in writers} == {200}
 
 
 def test_an_internal_error_keeps_its_text_to_itself(

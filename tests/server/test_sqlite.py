@@ -357,6 +357,95 @@ def _answers(open_at: Callable[..., KnobsService], path: Path) -> set[str]:
     return answers
 
 
+WRITING = """
+import resource, signal, sys
+from datetime import UTC, datetime
+from knobctl.knobs import load_catalogue
+from knobctl.server.auth import local_caller
+from knobctl.server.knobs import open_service
+from knobctl.server.refusal import ServiceError
+service = open_service(sys.argv[1], load_catalogue(), clock=lambda: datetime.now(UTC))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+number = 0
+while True:
+    number += 1
+    try:
+        service.update(local_caller("loop"), "acme", {"rrf_k": number % 1000 + 1})
+    except ServiceError as error:
+        print(error.code.value, error.message, flush=True)
+        break
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("limit", [8192, 100_000, 300_000])
+def test_a_full_disk_writes_nothing_more(
+    tmp_path: Path, limit: int, open_at: Callable[..., KnobsService]
+) -> None:
+    """The write that finds no room is refused in words; what was answered before it is there, no more."""
+    path = tmp_path / "engine.db"
+    open_at(path).close()
+    done = subprocess.run(
+        [sys.executable, "-c", WRITING, f"embedded:{path}", str(limit)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    *written, refused = done.stdout.splitlines()
+    assert refused == "unavailable the store cannot be written to; nothing was written"
+    assert "Traceback" not in done.stderr
+    _assert_holds(open_at(path), len(written))
+
+
+def test_a_killed_writer_leaves_a_whole_store(
+    tmp_path: Path, open_at: Callable[..., KnobsService]
+) -> None:
+    """SIGKILL at any moment: everything that was answered is there, at most the write in flight besides."""
+    path = tmp_path / "engine.db"
+    open_at(path).close()
+    known = 0
+    for kills in range(6):
+        process = subprocess.Popen(
+            [sys.executable, "-c", WRITING, f"embedded:{path}", str(1 << 30)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout
+        for _ in range(3 + 7 * kills):
+            process.stdout.readline()
+        process.kill()
+        answered = 3 + 7 * kills + len(process.communicate()[0].splitlines())
+        service = open_at(path)
+        found = len(_events(service))
+        assert known + answered <= found <= known + answered + 1
+        _assert_holds(service, found)
+        known = found
+        service.close()
+
+
+def _events(service: KnobsService) -> list[dict[str, Any]]:
+    events: list[dict[str, Any]] = []
+    token = ""
+    while True:
+        page = service.audit_events(ME, page_size=1000, page_token=token)
+        events += page.items
+        token = page.next_page_token
+        if not token:
+            return events
+
+
+def _assert_holds(service: KnobsService, number: int) -> None:
+    """As many events as changes, one chain, and the set that the last of them left."""
+    events = _events(service)
+    assert len(events) == number
+    assert broken_links(events) == []
+    stored = service.get(ME, "acme")
+    assert not stored.last_good
+    assert stored.knobs == (events[-1]["after"] if events else {})
+
+
 def test_a_copy_of_a_closed_file_is_a_backup(
     file: Path, tmp_path: Path, open_at: Callable[..., KnobsService]
 ) -> None:
