@@ -7,6 +7,7 @@ import json
 import click
 
 from knobctl.cli.options import Settings, common_options
+from knobctl.cli.selection import complete_tenants
 from knobctl.errors import ExitCode
 
 
@@ -19,7 +20,12 @@ from knobctl.errors import ExitCode
     "--weights", metavar="V,B,R", help="One weight a ranker; off for one that takes no part."
 )
 @click.option("--depths", metavar="V,B,R", help="How many rows each ranker contributes.")
-@click.option("--tenant", metavar="NAME", help="Start from this tenant's documents in PATH.")
+@click.option(
+    "--tenant",
+    metavar="NAME",
+    help="Start from this tenant's documents in PATH.",
+    shell_complete=complete_tenants,
+)
 def command(
     settings: Settings,
     paths: tuple[str, ...],

@@ -241,3 +241,14 @@ def test_a_ranker_s_name_cannot_drive_the_terminal() -> None:
     """Names come from a schema that somebody else wrote."""
     hostile = setup_of(floor="0.3", k=60, weights={"\x1b[31mred": "1", "b": "2"}, depths={})
     assert "\x1b" not in reach_text(reach(hostile))
+
+
+@pytest.mark.parametrize("zero", ["0e999999999", "0", "0.0"])
+def test_a_zero_in_any_spelling_is_the_default_at_once(knobctl: Knobctl, zero: str) -> None:
+    """A huge exponent behind a zero costs nothing."""
+    knobctl.write(
+        "a.yaml",
+        f"tenant: acme\nknobs: {{retrieval_min_score: {zero}, rrf_weight_vector: {zero}}}\n",
+    )
+    answer = knobctl("reach", "--tenant", "acme", "--format", "json").json
+    assert (answer["floor_exact"], answer["weights"]["vector"]) == ("3/10", 1)
