@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.model import Document, Kind
+from knobctl.documents.order import KEY_ORDER
 from knobctl.documents.tree import Spot, Tree
 from knobctl.documents.troubles import findings_of
 from knobctl.finding import Finding, Severity
@@ -16,10 +17,7 @@ if TYPE_CHECKING:
 
 KIND_KEYS: Final = frozenset(kind.value for kind in Kind)
 TENANT_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?\Z")
-_FIELDS: Final = frozenset(
-    "version labels owner layers evidence knobs rule tenants up_to reason approved_by expires title"  # noqa: SIM905  a list of words reads better as words
-    " severity when at message hint examples include limits protected freeze probes reason_required".split()
-)
+_FIELDS: Final = frozenset({name for names in KEY_ORDER.values() for name in names} - KIND_KEYS)
 _ONE_OF: Final = "exactly one of tenant, layer, policy, waiver and fleet says what a document is"
 
 

@@ -34,6 +34,7 @@ def key_rank(kind: Kind) -> Callable[[str], int]:
     known = KEY_ORDER[kind]
     unknown = known.index("knobs") if "knobs" in known else len(known)
     ranks = {name: 2 * number for number, name in enumerate(known)}
+    ranks["$schema"] = -1  # an editor's line in JSON, which has no comments
     return lambda name: ranks.get(name, 2 * unknown - 1)
 
 

@@ -232,8 +232,7 @@ class _Opening:
         self._files: Files = files or WorkingTree(root)
         self._skips = matcher(settings.skip)
         self._repository = Repository(root, catalogue, settings)
-        shown = os.path.relpath(root, cwd)
-        self._shown = self._files.prefix + ("" if shown == "." else f"{shown}/")
+        self._shown: dict[str, str] = {}
         self._seen: set[str] = set()
         self._rest_is_read = False
 
@@ -306,10 +305,14 @@ class _Opening:
         self._judge_text(raw, source, name, named=named)
 
     def _source(self, name: str) -> str:
-        if name.startswith("../"):
-            return os.path.relpath(self._files.root / name, self._cwd)
-        shown = self._shown
-        return os.path.normpath(shown + name) if shown.startswith("..") else shown + name
+        """The file as findings name it: relative to the working folder."""
+        folder, slash, file = name.rpartition("/")
+        shown = self._shown.get(folder)
+        if shown is None:
+            path = os.path.relpath(self._files.root / folder, self._cwd)
+            shown = self._files.prefix + ("" if path == "." else f"{path}/")
+            self._shown[folder] = shown
+        return shown + (file if slash else name)
 
     def _judge_text(self, raw: bytes, source: str, name: str, *, named: bool) -> None:
         repository = self._repository

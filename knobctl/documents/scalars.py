@@ -104,6 +104,7 @@ def tagged(tag: str, text: str, start: int, end: int, troubles: list[Trouble]) -
     }
     if not isinstance(value, kinds[tag]) or (tag in {"int", "float"} and isinstance(value, bool)):
         troubles.append(Trouble("yaml-syntax", f"{clip(text)} is no !!{tag}", start, end))
+        return value
     return float(value) if tag == "float" and isinstance(value, int) else value
 
 

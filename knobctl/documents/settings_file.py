@@ -56,7 +56,7 @@ def parse_settings(path: Path) -> RepositorySettings:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path} is no TOML: {error}") from error
     except ValidationError as error:
-        raise InputError(*_complaint(path, text, error.errors()[0])) from error
+        raise InputError(_complaint(path, text, error.errors()[0])) from error
     return RepositorySettings(
         schema=_inside(path, file.schema_) if file.schema_ else None,
         skip=file.skip,
@@ -103,9 +103,9 @@ def _complaint(path: Path, text: str, error: ErrorDetails) -> str:
 
 def _line(text: str, steps: list[str]) -> int:
     """Find the line that most likely writes a key: TOML's parser keeps no positions."""
-    named = [step for step in steps if not step.isdigit()]
-    for step in reversed(named):
-        found = re.search(rf"(?m)^.*?[\"'\[.]?\b{re.escape(step)}\b[\"'\].]?", text)
-        if found:
-            return text.count("\n", 0, found.end()) + 1
-    return 1
+    at = 0
+    for step in steps:
+        found = re.compile(rf"(?<![\w-]){re.escape(step)}(?![\w-])").search(text, at)
+        if found and not step.isdigit():
+            at = found.end()
+    return text.count("\n", 0, at) + 1

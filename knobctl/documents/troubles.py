@@ -69,6 +69,10 @@ def _places(root: Spot) -> dict[int, Path]:
     """The paths of all keys and values by the offset at which they start."""
     places: dict[int, Path] = {}
     for path, spot in root.walk():
-        places.setdefault(spot.key, path)
-        places.setdefault(spot.start, path)
+        # A value that a knob shares through an alias is the knob's.
+        if path[:1] == ("knobs",):
+            places[spot.key] = places[spot.start] = path
+        else:
+            places.setdefault(spot.key, path)
+            places.setdefault(spot.start, path)
     return places
