@@ -41,7 +41,7 @@ def command(
     """
     from knobctl.cli.asking import surroundings
     from knobctl.fusion import reach
-    from knobctl.knobs.fusion_setup import Asked, asked_setup
+    from knobctl.knobs.asked_setup import Asked, asked_setup
     from knobctl.report.reach import reach_json, reach_text
 
     around = surroundings(settings, tenant, paths)

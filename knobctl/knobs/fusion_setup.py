@@ -1,4 +1,4 @@
-"""Finds by role what fusion does under one set of effective values, or as the command line asks."""
+"""Finds by role what fusion does under one set of effective values."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from knobctl.errors import UsageError
-from knobctl.fusion import Setup, exact
+from knobctl.fusion import Setup
 from knobctl.knobs.knob import KnobType
-from knobctl.text import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,19 +16,19 @@ if TYPE_CHECKING:
     from knobctl.knobs.knob import KnobValue
 
 USUAL_K: Final = 60
-OFF: Final = "off"
-"""Stands in a list of weights for a ranker that takes no part."""
+DISABLED: Final = "DISABLED"
+"""The value of a ranker's mode with which it takes no part in fusion."""
 
 
 def fusion_setup(
-    catalogue: Catalogue, values: Mapping[str, KnobValue], exact_value: Callable[[str], Fraction]
+    catalogue: Catalogue, values: Mapping[str, KnobValue], exact: Callable[[str], Fraction]
 ) -> Setup | None:
     """Read floor, k, weights and depths of the enabled rankers by the roles of their knobs.
 
     Args:
         catalogue: The knobs; a weight that it does not offer is 1, a k that it does not offer is 60.
         values: The effective value of every knob.
-        exact_value: Gives a numeric knob's effective value exactly as it is written.
+        exact: Gives a numeric knob's effective value exactly as it is written.
 
     Returns:
         None where the schema has no fused floor, or these values leave none in force: a floor of 0,
@@ -38,7 +36,7 @@ def fusion_setup(
     """
     if "floor.fused" not in catalogue.by_role:
         return None
-    in_force = _InForce(catalogue, values, exact_value)
+    in_force = InForce(catalogue, values, exact)
     try:
         return Setup(
             floor=in_force.by_role("floor.fused"),
@@ -50,87 +48,39 @@ def fusion_setup(
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a command line says instead of the effective values, as it was typed; None where it is silent."""
-
-    floor: str | None = None
-    k: str | None = None
-    weights: str | None = None
-    """One a ranker, with commas between; `off` for a ranker that takes no part."""
-    depths: str | None = None
-
-
-def asked_setup(
-    catalogue: Catalogue,
-    values: Mapping[str, KnobValue],
-    exact_value: Callable[[str], Fraction],
-    asked: Asked,
-) -> Setup:
-    """Make the setup that a command line asks about; what it leaves out is as the values have it.
-
-    Raises:
-        UsageError: If something typed is no such number, or the schema does not say what is missing.
-    """
-    in_force = _InForce(catalogue, values, exact_value)
-    weights, depths = in_force.weights, in_force.depths
-    if not catalogue.rankers:
-        raise UsageError(
-            "the schema names no ranker",
-            hint="give a knob the role fusion.weight.NAME or depth.NAME in its x-knob",
-        )
-    if asked.weights is not None:
-        weights = _typed_weights(asked.weights, catalogue)
-        depths = {name: depth for name, depth in in_force.all_depths.items() if name in weights}
-    if asked.depths is not None:
-        typed = _typed_depths(asked.depths, catalogue)
-        depths = {name: typed[name] for name in weights}
-    floor = in_force.floor if asked.floor is None else typed_floor(asked.floor, catalogue)
-    k = in_force.k if asked.k is None else _whole(asked.k, "--k", "the rank constant", USUAL_K)
-    try:
-        return Setup(floor=floor, k=k, weights=weights, depths=depths)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-
-
 @dataclass(frozen=True, slots=True)
-class _InForce:
+class InForce:
     """The effective values, found by role."""
 
     catalogue: Catalogue
     values: Mapping[str, KnobValue]
-    exact_value: Callable[[str], Fraction]
+    exact: Callable[[str], Fraction]
+    """Gives a number among them exactly as it is written."""
 
     def by_role(self, role: str, otherwise: Fraction = Fraction(1)) -> Fraction:
+        """The value of the knob with a role; something else where the schema has none."""
         knob = self.catalogue.by_role.get(role)
-        return self.exact_value(knob.name) if knob else otherwise
-
-    @property
-    def floor(self) -> Fraction:
-        if "floor.fused" not in self.catalogue.by_role:
-            raise UsageError(
-                "no knob of the schema has the role floor.fused", hint="give the floor: --floor 0.3"
-            )
-        return self.by_role("floor.fused")
+        return self.exact(knob.name) if knob else otherwise
 
     @property
     def k(self) -> int:
+        """The rank constant."""
         return int(self.by_role("fusion.k", Fraction(USUAL_K)))
 
     @property
     def weights(self) -> dict[str, Fraction]:
-        return {
-            name: self.by_role(f"fusion.weight.{name}")
-            for name in self.catalogue.rankers
-            if self._takes_part(name)
-        }
+        """The weights of the rankers that take part."""
+        taking_part = filter(self._takes_part, self.catalogue.rankers)
+        return {name: self.by_role(f"fusion.weight.{name}") for name in taking_part}
 
     @property
     def depths(self) -> dict[str, int]:
+        """How many rows each ranker that takes part contributes, where the schema says."""
         return {name: depth for name, depth in self.all_depths.items() if self._takes_part(name)}
 
     @property
     def all_depths(self) -> dict[str, int]:
+        """The same for every ranker, whether it takes part or not."""
         roles = {name: f"depth.{name}" for name in self.catalogue.rankers}
         return {
             name: int(self.by_role(role))
@@ -140,97 +90,4 @@ class _InForce:
 
     def _takes_part(self, ranker: str) -> bool:
         mode = self.catalogue.by_role.get(f"ranker.{ranker}")
-        return (
-            mode is None or mode.type is not KnobType.MODE or self.values[mode.name] != "DISABLED"
-        )
-
-
-def typed_floor(text: str, catalogue: Catalogue) -> Fraction:
-    """Read a floor as it was typed on the command line: `0.3`, `1/3`, `3e-1`.
-
-    Raises:
-        UsageError: If it is no number above 0 and up to 1; says what to write.
-    """
-    must = "a floor is a number above 0 and up to 1, such as 0.3 or 1/3"
-    try:
-        floor = exact(text, "--floor")
-    except ValueError as error:
-        raise UsageError(f"--floor {text[:40]} is no number", hint=_meant(text) or must) from error
-    if floor > 1:
-        meant = f"if {text} % is meant, write {float(floor) / 100:.12g}; " if floor <= 100 else ""
-        raise UsageError(
-            f"--floor {text[:40]} is above 1, the best score there is", hint=meant + must
-        )
-    if floor <= 0 or float(floor) == 0.0:
-        raise UsageError(f"--floor {text[:40]} is no floor above 0", hint=_zero(catalogue, must))
-    return floor
-
-
-def _zero(catalogue: Catalogue, must: str) -> str:
-    knob = catalogue.by_role.get("floor.fused")
-    if knob is None or not knob.zero_surprises:
-        return must
-    return f'as a knob, 0 is the platform default {spelled(knob.default)}, not "no floor"; practically none is 0.0001'
-
-
-def _meant(text: str) -> str | None:
-    """What a number in another spelling may have been meant to be."""
-    candidate, share = text.strip().replace(",", "."), Fraction(1)
-    if candidate.endswith("%"):
-        candidate, share = candidate[:-1], Fraction(1, 100)
-    try:
-        value = float(exact(candidate) * share)
-    except ValueError:
-        return None
-    return f"write {value:.12g}"
-
-
-def _typed_weights(text: str, catalogue: Catalogue) -> dict[str, Fraction]:
-    weights: dict[str, Fraction] = {}
-    for name, part in _one_each(text, "--weights", catalogue).items():
-        if part == OFF:
-            continue
-        try:
-            weights[name] = exact(part)
-        except ValueError as error:
-            raise UsageError(
-                f"--weights: {part[:40]} is no weight of {name}", hint="such as 1,1,0.5 or 1,1,off"
-            ) from error
-        if weights[name] <= 0:
-            raise UsageError(
-                f"--weights: {part[:40]} is no weight of {name}; a weight is above 0",
-                hint=f"as a knob, 0 is the platform default; to leave {name} out of fusion write {OFF}",
-            )
-    if not weights:
-        raise UsageError(
-            "--weights leaves no ranker", hint="give at least one a weight, such as 1,1,off"
-        )
-    return weights
-
-
-def _typed_depths(text: str, catalogue: Catalogue) -> dict[str, int]:
-    parts = _one_each(text, "--depths", catalogue)
-    return {
-        name: _whole(part, "--depths", f"the number of rows of {name}", None)
-        for name, part in parts.items()
-    }
-
-
-def _one_each(text: str, option: str, catalogue: Catalogue) -> dict[str, str]:
-    parts = [part.strip() for part in text.split(",")]
-    if len(parts) != len(catalogue.rankers):
-        raise UsageError(
-            f"{option} has {len(parts)} values for {len(catalogue.rankers)} rankers",
-            hint=f"one each, with commas and a decimal point: {option} {','.join(name.upper() for name in catalogue.rankers)}",
-        )
-    return dict(zip(catalogue.rankers, parts, strict=True))
-
-
-def _whole(text: str, option: str, what: str, default: int | None) -> int:
-    number = text.strip()
-    if not (number.isascii() and number.isdigit() and len(number) < 10 and int(number) > 0):
-        hint = f"{what} counts from 1"
-        if number == "0":
-            hint += f"; as a knob, 0 is the platform default{f' {default}' if default else ''}"
-        raise UsageError(f"{option} {number[:40]} is no whole number from 1", hint=hint)
-    return int(number)
+        return mode is None or mode.type is not KnobType.MODE or self.values[mode.name] != DISABLED

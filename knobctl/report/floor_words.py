@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from knobctl.fusion.numbers import fraction_text, number_text, safely_below
 from knobctl.fusion.reach import EDGE
+from knobctl.knobs.fusion_setup import DISABLED
 from knobctl.report.reach import aligned, merged, passes
 from knobctl.report.reach_words import number_word, topics
 from knobctl.text import spelled, visible
@@ -61,7 +62,7 @@ class ExpansionKnobs:
             confident_name=named("gate.confident"),
             confident=number("gate.confident", 0),
             gate_name=gate,
-            enabled=not gate or values[gate] != "DISABLED",
+            enabled=not gate or values[gate] != DISABLED,
             multiplier=number("expansion.depth", 1),
         )
 

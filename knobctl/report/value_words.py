@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from knobctl.fusion import Reach, Setup, reach
 from knobctl.fusion.numbers import fraction_text, number_text, rounded_down
 from knobctl.knobs import KnobType
-from knobctl.knobs.fusion_setup import fusion_setup
+from knobctl.knobs.fusion_setup import DISABLED, fusion_setup
 from knobctl.report.floor_words import ExpansionKnobs, floor_headline, floor_statements, floor_table
 from knobctl.report.reach import aligned, passes
 from knobctl.report.reach_words import joined
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     Values: TypeAlias = tuple[Mapping[str, KnobValue], Callable[[str], Fraction]]
 
-OFF: Final = "DISABLED"
 MOST_SPREAD: Final = 100
 """The rule weights-spread warns beyond this ratio."""
 
@@ -84,7 +83,7 @@ class _Situation:
 def _place(knob: Knob, value: KnobValue) -> str:
     """Say where a value lies when nothing more is known of what it does."""
     if knob.type is KnobType.MODE:
-        return f"{'off' if value == OFF else 'on'}. {knob.description}"
+        return f"{'off' if value == DISABLED else 'on'}. {knob.description}"
     assert isinstance(value, (int, float))
     unit = f" {knob.unit}" if knob.unit else ""
     ends = {knob.minimum: "the least that may be set", knob.maximum: "the most that may be set"}

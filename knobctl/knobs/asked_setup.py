@@ -1,0 +1,163 @@
+"""Makes the setup that a command line asks about, from what was typed and what is in force."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from knobctl.errors import UsageError
+from knobctl.fusion import Setup, exact
+from knobctl.knobs.fusion_setup import USUAL_K, InForce
+from knobctl.text import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from knobctl.knobs.catalogue import Catalogue
+    from knobctl.knobs.knob import KnobValue
+
+OFF: Final = "off"
+"""Stands in a list of weights for a ranker that takes no part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a command line says instead of the effective values, as it was typed; None where it is silent."""
+
+    floor: str | None = None
+    k: str | None = None
+    weights: str | None = None
+    """One a ranker, with commas between; `off` for a ranker that takes no part."""
+    depths: str | None = None
+
+
+def asked_setup(
+    catalogue: Catalogue,
+    values: Mapping[str, KnobValue],
+    exact_value: Callable[[str], Fraction],
+    asked: Asked,
+) -> Setup:
+    """Make the setup that a command line asks about; what it leaves out is as the values have it.
+
+    Raises:
+        UsageError: If something typed is no such number, or the schema does not say what is missing.
+    """
+    in_force = InForce(catalogue, values, exact_value)
+    weights, depths = in_force.weights, in_force.depths
+    if not catalogue.rankers:
+        raise UsageError(
+            "the schema names no ranker",
+            hint="give a knob the role fusion.weight.NAME or depth.NAME in its x-knob",
+        )
+    if asked.weights is not None:
+        weights = _typed_weights(asked.weights, catalogue)
+        depths = {name: depth for name, depth in in_force.all_depths.items() if name in weights}
+    if asked.depths is not None:
+        typed = _typed_depths(asked.depths, catalogue)
+        depths = {name: typed[name] for name in weights}
+    floor = _own_floor(in_force) if asked.floor is None else typed_floor(asked.floor, catalogue)
+    k = in_force.k if asked.k is None else _whole(asked.k, "--k", "the rank constant", USUAL_K)
+    try:
+        return Setup(floor=floor, k=k, weights=weights, depths=depths)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _own_floor(in_force: InForce) -> Fraction:
+    if "floor.fused" not in in_force.catalogue.by_role:
+        raise UsageError(
+            "no knob of the schema has the role floor.fused", hint="give the floor: --floor 0.3"
+        )
+    return in_force.by_role("floor.fused")
+
+
+def typed_floor(text: str, catalogue: Catalogue) -> Fraction:
+    """Read a floor as it was typed on the command line: `0.3`, `1/3`, `3e-1`.
+
+    Raises:
+        UsageError: If it is no number above 0 and up to 1; says what to write.
+    """
+    must = "a floor is a number above 0 and up to 1, such as 0.3 or 1/3"
+    try:
+        floor = exact(text, "--floor")
+    except ValueError as error:
+        raise UsageError(f"--floor {text[:40]} is no number", hint=_meant(text) or must) from error
+    if floor > 1:
+        meant = f"if {text} % is meant, write {float(floor) / 100:.12g}; " if floor <= 100 else ""
+        raise UsageError(
+            f"--floor {text[:40]} is above 1, the best score there is", hint=meant + must
+        )
+    if floor <= 0 or float(floor) == 0.0:
+        raise UsageError(f"--floor {text[:40]} is no floor above 0", hint=_zero(catalogue, must))
+    return floor
+
+
+def _zero(catalogue: Catalogue, must: str) -> str:
+    knob = catalogue.by_role.get("floor.fused")
+    if knob is None or not knob.zero_surprises:
+        return must
+    return f'as a knob, 0 is the platform default {spelled(knob.default)}, not "no floor"; practically none is 0.0001'
+
+
+def _meant(text: str) -> str | None:
+    """What a number in another spelling may have been meant to be."""
+    candidate, share = text.strip().replace(",", "."), Fraction(1)
+    if candidate.endswith("%"):
+        candidate, share = candidate[:-1], Fraction(1, 100)
+    try:
+        value = float(exact(candidate) * share)
+    except ValueError:
+        return None
+    return f"write {value:.12g}"
+
+
+def _typed_weights(text: str, catalogue: Catalogue) -> dict[str, Fraction]:
+    weights: dict[str, Fraction] = {}
+    for name, part in _one_each(text, "--weights", catalogue).items():
+        if part == OFF:
+            continue
+        try:
+            weights[name] = exact(part)
+        except ValueError as error:
+            raise UsageError(
+                f"--weights: {part[:40]} is no weight of {name}", hint="such as 1,1,0.5 or 1,1,off"
+            ) from error
+        if weights[name] <= 0:
+            raise UsageError(
+                f"--weights: {part[:40]} is no weight of {name}; a weight is above 0",
+                hint=f"as a knob, 0 is the platform default; to leave {name} out of fusion write {OFF}",
+            )
+    if not weights:
+        raise UsageError(
+            "--weights leaves no ranker", hint="give at least one a weight, such as 1,1,off"
+        )
+    return weights
+
+
+def _typed_depths(text: str, catalogue: Catalogue) -> dict[str, int]:
+    parts = _one_each(text, "--depths", catalogue)
+    return {
+        name: _whole(part, "--depths", f"the number of rows of {name}", None)
+        for name, part in parts.items()
+    }
+
+
+def _one_each(text: str, option: str, catalogue: Catalogue) -> dict[str, str]:
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != len(catalogue.rankers):
+        raise UsageError(
+            f"{option} has {len(parts)} values for {len(catalogue.rankers)} rankers",
+            hint=f"one each, with commas and a decimal point: {option} {','.join(name.upper() for name in catalogue.rankers)}",
+        )
+    return dict(zip(catalogue.rankers, parts, strict=True))
+
+
+def _whole(text: str, option: str, what: str, default: int | None) -> int:
+    number = text.strip()
+    if not (number.isascii() and number.isdigit() and len(number) < 10 and int(number) > 0):
+        hint = f"{what} counts from 1"
+        if number == "0":
+            hint += f"; as a knob, 0 is the platform default{f' {default}' if default else ''}"
+        raise UsageError(f"{option} {number[:40]} is no whole number from 1", hint=hint)
+    return int(number)
