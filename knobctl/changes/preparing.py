@@ -10,6 +10,7 @@ from knobctl.documents.model import Document, Kind
 from knobctl.documents.repository import belongs
 from knobctl.engine.reading import read_all
 from knobctl.errors import InputError, UsageError
+from knobctl.finding import Finding, Severity
 from knobctl.text import count
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from knobctl.documents.model import Effective
     from knobctl.documents.repository import Repository
     from knobctl.engine.interface import Engine, LiveSet
-    from knobctl.finding import Finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,9 +165,14 @@ def prepare(
         managed=managed(repository, fleet),
         limits=limits,
         tenants=_tenants(repository, live, effective, report),
-        hazards=tuple(one for one in report.findings if one.tenant is None),
+        hazards=tuple(one for one in hazards_of(report) if one.tenant is None),
     )
     return Prepared(report=report, plan=plan, effective=effective, live=live)
+
+
+def hazards_of(report: Report) -> list[Finding]:
+    """What a reviewer should weigh: errors and warnings, waived ones too; infos are no hazards."""
+    return [one for one in report.pressing if one.severity is not Severity.INFO]
 
 
 def _tenants(
@@ -177,7 +182,7 @@ def _tenants(
     report: Report,
 ) -> tuple[TenantPlan, ...]:
     hazards: dict[str | None, list[Finding]] = {}
-    for finding in report.findings:
+    for finding in hazards_of(report):
         hazards.setdefault(finding.tenant, []).append(finding)
     planned = [
         plan_tenant(

@@ -77,7 +77,7 @@ def new_findings(
     )
     hazards = [*plan.hazards, *(hazard for tenant in plan.tenants for hazard in tenant.hazards)]
     known = {_identity(one) for one in worrying(tuple(hazards))}
-    return [one for one in worrying(tuple(report.findings)) if _identity(one) not in known]
+    return [one for one in worrying(tuple(report.pressing)) if _identity(one) not in known]
 
 
 def _document(tenant: TenantPlan) -> Document:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from knobctl.changes.file_edits import edited_document
+from knobctl.changes.plan import Plan, plan_tenant, schema_digest
+from knobctl.changes.preparing import hazards_of, managed
 from knobctl.changes.stand_in import judging, like
+from knobctl.documents.kinds import sort_documents
+from knobctl.documents.reader import read_text
+from knobctl.documents.repository import Repository
+from knobctl.documents.settings import RepositorySettings
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -14,9 +21,9 @@ if TYPE_CHECKING:
     from datetime import date
 
     from knobctl.changes.file_edits import FileEdit
+    from knobctl.changes.limits import Limits
     from knobctl.checks.report import Report
     from knobctl.documents.model import Document
-    from knobctl.documents.repository import Repository
     from knobctl.engine.interface import LiveSet
     from knobctl.knobs import Catalogue, Knob, KnobValue
 
@@ -95,7 +102,7 @@ def read_assignments(texts: Sequence[str], catalogue: Catalogue) -> dict[str, st
 
 
 def judge_literals(
-    tenant: str, literals: Mapping[str, str], repository: Repository
+    tenant: str, literals: Mapping[str, str], catalogue: Catalogue
 ) -> tuple[dict[str, KnobValue], Report]:
     """Read typed values by the rules of documents.
 
@@ -103,8 +110,6 @@ def judge_literals(
         The accepted values by canonical name, unset ones as 0 or UNSPECIFIED; what is wrong with the others.
     """
     from knobctl.checks import validate_repository
-    from knobctl.documents.kinds import sort_documents
-    from knobctl.documents.reader import read_text
 
     lines = [
         f"tenant: '{tenant}'",
@@ -112,46 +117,79 @@ def judge_literals(
         *(f"  {name}: {value}" for name, value in literals.items()),
     ]
     found = sort_documents(read_text("\n".join(lines) + "\n", "the command line"), named=True)
-    typed = replace(judging(repository, found.documents), findings=found.findings, others=[])
+    typed = Repository(
+        Path(), catalogue, RepositorySettings(), judged=found.documents, findings=found.findings
+    )
     values = {
         name: written.value
         for document in found.documents
-        for name, written in document.written(repository.catalogue).items()
+        for name, written in document.written(catalogue).items()
     }
     return values, validate_repository(typed)
 
 
-def check_live_change(
-    subject: Subject,
-    live: LiveSet,
-    desired: Mapping[str, KnobValue],
-    *,
-    literals: Mapping[str, str],
-    today: date,
-) -> Report:
-    """Check the set that shall be; what is wrong with the live one already is standing.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveChange:
+    """The set that a tenant holds, and the one that it shall hold."""
+
+    subject: Subject
+    live: LiveSet
+    desired: Mapping[str, KnobValue]
+    literals: Mapping[str, str] = field(default_factory=dict)
+    """What was typed, by knob: a literal 0 is worth a word though no set holds it."""
+
+    def document(self, knobs: Mapping[str, KnobValue], literals: Mapping[str, str]) -> Document:
+        """A set of this tenant as a document, with the labels of its own one."""
+        source = f"{self.live.tenant} (live)"
+        return like(
+            self.subject.document, self.live.tenant, knobs, source=source, literals=literals
+        )
+
+
+def check_live_changes(changes: Sequence[LiveChange], *, today: date) -> Report:
+    """Check the sets that shall be; what is wrong with the live ones already is standing.
 
     Args:
-        subject: The tenant.
-        live: The set that is.
-        desired: The set that shall be.
-        literals: What was typed, by knob: a literal 0 is worth a word though no set holds it.
+        changes: At least one; all of one repository and fleet.
         today: For waivers.
     """
     from knobctl.checks import check_repository
 
-    source = f"{live.tenant} (live)"
-    before = like(subject.document, live.tenant, live.knobs, source=source)
-    after = like(subject.document, live.tenant, desired, source=source, literals=literals)
+    subject = changes[0].subject
     report = check_repository(
-        judging(subject.repository, [after]),
+        judging(subject.repository, [one.document(one.desired, one.literals) for one in changes]),
         today=today,
-        live={live.tenant: live.knobs},
-        base=judging(subject.repository, [before]),
+        live={one.live.tenant: one.live.knobs for one in changes},
+        base=judging(subject.repository, [one.document(one.live.knobs, {}) for one in changes]),
         fleet=subject.fleet_name,
     )
-    kept = [one for one in report.findings if one.rule != EXPLICIT_RESETS]
-    return replace(report, findings=kept)
+    kept = [one for one in report.pressing if one.rule != EXPLICIT_RESETS]
+    return replace(report, pressing=kept)
+
+
+def plan_live_changes(
+    changes: Sequence[LiveChange], report: Report, *, engine: str, limits: Limits
+) -> Plan:
+    """Plan the changes, by tenant."""
+    subject = changes[0].subject
+    catalogue = subject.repository.catalogue
+    planned = [
+        plan_tenant(
+            catalogue,
+            one.live,
+            one.desired,
+            hazards=tuple(found for found in hazards_of(report) if found.tenant == one.live.tenant),
+        )
+        for one in changes
+    ]
+    return Plan(
+        engine=engine,
+        fleet=subject.fleet_name,
+        schema_digest=schema_digest(catalogue),
+        managed=managed(subject.repository, subject.fleet),
+        limits=limits,
+        tenants=tuple(sorted(planned, key=lambda tenant: tenant.tenant)),
+    )
 
 
 def check_file_change(subject: Subject, edit: FileEdit, *, today: date) -> Report:

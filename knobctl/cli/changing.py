@@ -10,15 +10,22 @@ import click
 
 from knobctl.changes.file_edits import FileEdit, edit_files, wish_for
 from knobctl.changes.limits import Limits
-from knobctl.changes.plan import Plan, plan_tenant, schema_digest
-from knobctl.changes.preparing import fleet_of, managed
-from knobctl.changes.single import Subject, check_file_change, check_live_change, document_of
+from knobctl.changes.plan import Plan, schema_digest
+from knobctl.changes.preparing import fleet_of
+from knobctl.changes.single import (
+    LiveChange,
+    Subject,
+    check_file_change,
+    check_live_changes,
+    document_of,
+    plan_live_changes,
+)
 from knobctl.cli.choosing import answer_errors, limits_for, surroundings
 from knobctl.cli.pushing import Pushed, PushOptions, push
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from knobctl.checks.report import Report
     from knobctl.cli.session import Session
@@ -69,55 +76,67 @@ class Request:
     """What one tenant's set shall become."""
 
     command: str
-    tenant: str
+    subject: Subject
     change: Callable[[Mapping[str, KnobValue]], Mapping[str, KnobValue]]
     """Makes the canonical set that shall be of the one that is."""
     only: tuple[str, ...] | None = None
     """The knobs concerned; all of them if None."""
     literals: Mapping[str, str] = field(default_factory=dict)
     """What was typed, by knob."""
+    live: LiveSet | None = None
+    """The set that the change was made of, where it was read before: it must still be there."""
 
 
-def subject_of(session: Session, tenant: str, place: Place) -> Subject:
-    """Find a tenant's document and fleet.
+def subjects_of(session: Session, tenants: Sequence[str], place: Place) -> list[Subject]:
+    """Find the documents and the fleet of tenants.
 
     Raises:
-        UsageError: If a file is to be edited and the tenant has none.
+        UsageError: If a file is to be edited and a tenant has none.
     """
     from knobctl.checks.selecting import make_selection
 
-    make_selection((tenant,))
+    names = make_selection(tenants).names
     repository = surroundings(session, wanted=place is not Place.LIVE or session.fleet is not None)
     fleet = fleet_of(repository, session.fleet)
-    document = document_of(repository, tenant, fleet)
-    if document is None and place is not Place.LIVE:
-        raise UsageError(
-            f"no document of {tenant} is in {repository.root}",
-            hint=f"write its live set into a file: knobctl pull {tenant}",
+    subjects = [
+        Subject(
+            tenant=tenant,
+            repository=repository,
+            fleet=fleet,
+            document=document_of(repository, tenant, fleet),
         )
-    return Subject(tenant=tenant, repository=repository, fleet=fleet, document=document)
+        for tenant in names
+    ]
+    for subject in subjects:
+        if subject.document is None and place is not Place.LIVE:
+            raise UsageError(
+                f"no document of {subject.tenant} is in {repository.root}",
+                hint=f"write its live set into a file: knobctl pull {subject.tenant}",
+            )
+    return subjects
+
+
+def subject_of(session: Session, tenant: str, place: Place) -> Subject:
+    """Find the document and the fleet of one tenant; see `subjects_of`."""
+    return subjects_of(session, (tenant,), place)[0]
 
 
 def change_tenant(
-    session: Session, subject: Subject, request: Request, place: Place, options: PushOptions
+    session: Session, request: Request, place: Place, options: PushOptions
 ) -> ExitCode:
     """Check what changes, show it, ask, write, read back; or edit the file; or both."""
     reports: list[Report] = []
     files: list[FileEdit] = []
+    subject = request.subject
     if place is not Place.LIVE:
-        files = _file_edits(subject, request)
+        files = _file_edits(request)
         reports += [check_file_change(subject, edit, today=session.today) for edit in files]
-    plan, limits = _no_plan(session, subject), Limits()
+    plan, limits = _no_plan(subject), Limits()
     if place is not Place.FILE:
-        session.engine.assert_addresses([subject.tenant])
-        live = session.engine.read(subject.tenant)
-        desired = request.change(live.knobs)
-        report = check_live_change(
-            subject, live, desired, literals=request.literals, today=session.today
-        )
-        reports.insert(0, report)
-        plan = _live_plan(session, subject, live, desired, report)
+        change = _live_change(session, request)
+        reports.insert(0, check_live_changes([change], today=session.today))
         limits = limits_for(session, subject.fleet)
+        plan = plan_live_changes([change], reports[0], engine=session.engine.name, limits=limits)
     for report in reports:
         if report.errors:
             return answer_errors(session, request.command, report)
@@ -135,7 +154,20 @@ def change_tenant(
     )
 
 
-def _file_edits(subject: Subject, request: Request) -> list[FileEdit]:
+def _live_change(session: Session, request: Request) -> LiveChange:
+    tenant = request.subject.tenant
+    session.engine.assert_addresses([tenant])
+    live = request.live or session.engine.read(tenant)
+    return LiveChange(
+        subject=request.subject,
+        live=live,
+        desired=request.change(live.knobs),
+        literals=request.literals,
+    )
+
+
+def _file_edits(request: Request) -> list[FileEdit]:
+    subject = request.subject
     assert subject.document is not None
     effective = subject.repository.effective(subject.document)
     wish = wish_for(
@@ -144,30 +176,13 @@ def _file_edits(subject: Subject, request: Request) -> list[FileEdit]:
     return edit_files(subject.repository, [wish])
 
 
-def _no_plan(session: Session, subject: Subject) -> Plan:
+def _no_plan(subject: Subject) -> Plan:
     """A plan that writes to no engine: only files are edited."""
     return Plan(
         engine="",
         fleet=subject.fleet_name,
-        schema_digest=schema_digest(session.catalogue),
+        schema_digest=schema_digest(subject.repository.catalogue),
         managed=0,
         limits=Limits(),
         tenants=(),
-    )
-
-
-def _live_plan(
-    session: Session,
-    subject: Subject,
-    live: LiveSet,
-    desired: Mapping[str, KnobValue],
-    report: Report,
-) -> Plan:
-    return Plan(
-        engine=session.engine.name,
-        fleet=subject.fleet_name,
-        schema_digest=schema_digest(session.catalogue),
-        managed=managed(subject.repository, subject.fleet),
-        limits=Limits(),
-        tenants=(plan_tenant(session.catalogue, live, desired, hazards=tuple(report.findings)),),
     )

@@ -104,7 +104,7 @@ def findings_text(session: Session, report: Report) -> str:
 
     shown = [
         one
-        for one in report.findings
+        for one in report.pressing
         if one.severity is not Severity.INFO and one.waived_by is None
     ]
     if session.settings.verbose:

@@ -46,6 +46,6 @@ def command(
     require_consent(yes=yes, what="reset")
     with Session(settings, engine=place is not Place.FILE) as session:
         subject = subject_of(session, tenant, place)
-        request = Request(command="reset", tenant=tenant, change=lambda _: {})
+        request = Request(command="reset", subject=subject, change=lambda _: {})
         options = PushOptions(yes=yes, reason=reason, allow=allow)
-        return change_tenant(session, subject, request, place, options)
+        return change_tenant(session, request, place, options)

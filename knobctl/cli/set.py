@@ -56,7 +56,7 @@ def command(
         subject = subject_of(session, tenant, place)
         catalogue = session.catalogue
         literals = read_assignments(assignments, catalogue)
-        values, report = judge_literals(tenant, literals, subject.repository)
+        values, report = judge_literals(tenant, literals, catalogue)
         if report.errors:
             return answer_errors(session, "set", report)
 
@@ -64,7 +64,7 @@ def command(
             return catalogue.canonical({**existing, **values})
 
         request = Request(
-            command="set", tenant=tenant, change=changed, only=tuple(literals), literals=literals
+            command="set", subject=subject, change=changed, only=tuple(literals), literals=literals
         )
         options = PushOptions(yes=yes, reason=reason, allow=allow)
-        return change_tenant(session, subject, request, place, options)
+        return change_tenant(session, request, place, options)

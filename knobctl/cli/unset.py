@@ -59,6 +59,6 @@ def command(
         def changed(existing: Mapping[str, KnobValue]) -> Mapping[str, KnobValue]:
             return {name: value for name, value in existing.items() if name not in names}
 
-        request = Request(command="unset", tenant=tenant, change=changed, only=names)
+        request = Request(command="unset", subject=subject, change=changed, only=names)
         options = PushOptions(yes=yes, reason=reason, allow=allow)
-        return change_tenant(session, subject, request, place, options)
+        return change_tenant(session, request, place, options)

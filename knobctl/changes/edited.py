@@ -1,0 +1,81 @@
+"""Reads the text that a person edited back into a set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from knobctl.changes.stand_in import judging
+from knobctl.documents.kinds import sort_documents
+from knobctl.documents.reader import read_bytes
+from knobctl.finding import Finding, Location, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from knobctl.changes.single import Subject
+    from knobctl.checks.report import Report
+    from knobctl.documents.model import Document
+    from knobctl.documents.tree import Text
+    from knobctl.knobs import KnobValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edited:
+    """What an edited text asks for."""
+
+    knobs: Mapping[str, KnobValue]
+    """The canonical set; only to be used where the report has no errors."""
+    report: Report
+
+
+def is_empty(raw: bytes) -> bool:
+    """Whether nothing stands in a text but blanks and comments: the person gave up."""
+    lines = (line.strip() for line in raw.removeprefix(b"\xef\xbb\xbf").splitlines())
+    return all(not line or line.startswith(b"#") for line in lines)
+
+
+def read_edited(raw: bytes, subject: Subject) -> Edited:
+    """Read an edited text: exactly this tenant and its knobs.
+
+    Args:
+        raw: The text as saved.
+        subject: Whose set it is.
+    """
+    from knobctl.checks import validate_repository
+
+    text = read_bytes(raw, f"{subject.tenant} (edited)")
+    found = sort_documents(text, named=True)
+    findings = [*found.findings, *_strays(found.documents, text, subject.tenant)]
+    catalogue = subject.repository.catalogue
+    judged = replace(judging(subject.repository, found.documents), findings=findings, others=[])
+    knobs: dict[str, KnobValue] = {}
+    for document in found.documents[:1]:
+        written = document.written(catalogue)
+        knobs = catalogue.canonical({name: one.value for name, one in written.items()})
+    return Edited(knobs=knobs, report=validate_repository(judged))
+
+
+def _strays(documents: list[Document], text: Text, tenant: str) -> Iterator[Finding]:
+    """What the text holds beside the tenant's knobs: it would be lost without a word."""
+    for number, document in enumerate(documents):
+        if number or document.name != tenant:
+            place = document.location(document.kind.value)
+            yield _stray(f"only {tenant} is edited here", place, document.kind.value)
+        for key in document.value.keys() - {"tenant", "knobs", "version"}:
+            yield _stray(
+                f"{key} is kept in files, not on the engine", document.key_location(key), key
+            )
+    if not documents and not text.troubles:
+        yield _stray(f"{tenant} and its knobs must stand here", text.location(0), None)
+
+
+def _stray(message: str, place: Location, path: str | None) -> Finding:
+    return Finding(
+        rule="unknown-document",
+        severity=Severity.ERROR,
+        message=message,
+        hint="the text holds tenant and knobs",
+        field_path=path,
+        primary=place,
+    )

@@ -1,0 +1,80 @@
+"""Live sets into files: the smallest edits after which the documents ask for what the engine holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from knobctl.changes.file_edits import FileEdit, Wish, edit_files, new_file, wish_for
+from knobctl.changes.single import document_of
+from knobctl.errors import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from knobctl.documents.model import Document
+    from knobctl.documents.repository import Repository
+    from knobctl.engine.interface import LiveSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pulled:
+    """What a pull would write."""
+
+    edits: Sequence[FileEdit]
+    files: Mapping[str, str] = field(default_factory=dict)
+    """By tenant, the file that holds its document, or will."""
+    notes: Sequence[str] = ()
+
+
+def pull_sets(
+    repository: Repository,
+    fleet: Document | None,
+    live: Sequence[LiveSet],
+    *,
+    folder: Path,
+    shown: str,
+) -> Pulled:
+    """Find the edits that bring live sets into files.
+
+    Args:
+        repository: The documents that exist.
+        fleet: The fleet whose documents are meant, where a tenant has several.
+        live: The sets.
+        folder: Where the files of new tenants go.
+        shown: How people see that folder, with a slash at its end; empty for the working folder.
+
+    Raises:
+        RefusedError: If a new file would overwrite one that exists, or an edit would change more
+            than it means to.
+    """
+    wishes: list[Wish] = []
+    created: list[FileEdit] = []
+    files: dict[str, str] = {}
+    for one in live:
+        document = document_of(repository, one.tenant, fleet)
+        if document is None:
+            edit = _created(repository, one, folder, shown)
+            created.append(edit)
+            files[one.tenant] = edit.name
+        else:
+            wishes.append(wish_for(repository.effective(document), one.knobs))
+            files[one.tenant] = document.source
+    notes = [
+        f"{one.tenant} holds {', '.join(sorted(one.unknown))}, which the schema does not know and no file can hold"
+        for one in live
+        if one.unknown
+    ]
+    return Pulled(edits=[*edit_files(repository, wishes), *created], files=files, notes=notes)
+
+
+def _created(repository: Repository, live: LiveSet, folder: Path, shown: str) -> FileEdit:
+    path = folder / f"{live.tenant}.yaml"
+    name = f"{shown}{path.name}"
+    if path.exists() or path.is_symlink():
+        raise RefusedError(
+            f"{name} exists and holds no document of {live.tenant}; nothing was written.",
+            hint="move it, or choose another folder: --into DIR",
+        )
+    return new_file(path, name, live.tenant, live.knobs, repository.catalogue)

@@ -1,0 +1,178 @@
+"""`knobctl edit`: the live set of one tenant in an editor."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import which
+from typing import TYPE_CHECKING
+
+import click
+
+from knobctl.cli.changing import Place, Request, change_tenant, subject_of
+from knobctl.cli.consent import confirmed, has_terminal, require_consent
+from knobctl.cli.options import Settings, common_options
+from knobctl.cli.pushing import PushOptions, consent_options
+from knobctl.cli.selection import complete_tenants
+from knobctl.cli.session import Session
+from knobctl.errors import ExitCode, InputError, RefusedError, UsageError
+from knobctl.text import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from knobctl.changes.single import Subject
+    from knobctl.checks.report import Report
+    from knobctl.engine.interface import LiveSet
+    from knobctl.knobs import KnobValue
+
+FALLBACK_EDITORS = ("sensible-editor", "editor", "nano", "vi")
+
+
+@click.command(name="edit")
+@common_options(engine=True)
+@click.argument("tenant", shell_complete=complete_tenants)
+@consent_options
+def command(
+    settings: Settings, tenant: str, yes: bool, reason: str | None, allow: tuple[str, ...]
+) -> ExitCode:
+    """Edit the live set of one tenant in $VISUAL or $EDITOR, every knob explained.
+
+    Findings are shown before the next round. The text is never lost: where it does not become the
+    tenant's set, it is kept and its place is printed.
+    """
+    from knobctl.report.changes import live_words
+    from knobctl.report.editing import edit_text
+
+    editor = _editor()
+    require_consent(yes=yes, what="edit")
+    with Session(settings) as session:
+        subject = subject_of(session, tenant, Place.LIVE)
+        live = session.engine.read(tenant)
+        text = edit_text(
+            live,
+            session.catalogue,
+            where=f"{session.engine.name}, {live_words(live, session.now())}",
+        )
+        with _kept(session, tenant, text.encode()) as draft:
+            desired = _edited(session, subject, live, draft, editor)
+            if desired is None:
+                settings.say("unchanged; nothing was written.")
+                return draft.finished(ExitCode.OK)
+            request = Request(command="edit", subject=subject, change=lambda _: desired, live=live)
+            options = PushOptions(yes=yes, reason=reason, allow=allow)
+            return draft.finished(change_tenant(session, request, Place.LIVE, options))
+
+
+@dataclass(slots=True)
+class _Draft:
+    """The text while it is edited: a file that outlives everything but its own success."""
+
+    path: Path
+    original: bytes
+    done: bool = False
+
+    def finished(self, code: ExitCode) -> ExitCode:
+        """Note that the text is no longer needed, if all went well."""
+        self.done = code is ExitCode.OK
+        return code
+
+
+@contextmanager
+def _kept(session: Session, tenant: str, text: bytes) -> Iterator[_Draft]:
+    folder = session.state_folder / "edits"
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=folder, prefix=f"{tenant}-", suffix=".yaml")
+    with os.fdopen(handle, "wb") as file:
+        file.write(text)
+    draft = _Draft(Path(name), text)
+    try:
+        yield draft
+    finally:
+        if draft.done or draft.path.read_bytes() == draft.original:
+            draft.path.unlink(missing_ok=True)
+        else:
+            click.echo(f"your text is kept in {draft.path}", err=True)
+
+
+def _edited(
+    session: Session, subject: Subject, live: LiveSet, draft: _Draft, editor: list[str]
+) -> Mapping[str, KnobValue] | None:
+    """Let the person edit until the text is a set that the checks accept; None where it is unchanged.
+
+    Raises:
+        InputError: If they give up on a text with errors.
+        RefusedError: If they emptied it, or the editor failed.
+    """
+    from knobctl.changes.edited import is_empty, read_edited
+    from knobctl.changes.single import LiveChange, check_live_changes
+
+    while True:
+        _run(editor, draft.path)
+        raw = draft.path.read_bytes()
+        if raw == draft.original:
+            return None
+        if is_empty(raw):
+            raise RefusedError(
+                "the text is empty; nothing was written.",
+                hint=f"to send every knob back to its default: knobctl reset {subject.tenant}",
+            )
+        edited = read_edited(raw, subject)
+        report = edited.report
+        if not report.errors:
+            change = LiveChange(subject=subject, live=live, desired=edited.knobs)
+            report = check_live_changes([change], today=session.today)
+        if not report.errors:
+            return None if dict(edited.knobs) == dict(live.knobs) else edited.knobs
+        _show_errors(report)
+        if not (has_terminal() and confirmed("Edit again?")):
+            raise InputError(f"{count(report.errors, 'error')}; nothing was written.")
+
+
+def _show_errors(report: Report) -> None:
+    """Findings go to the terminal, not into the text: a line that begins with # may be data."""
+    from knobctl.report.findings import findings_text
+
+    click.echo(findings_text(report), err=True)
+
+
+def _editor() -> list[str]:
+    """The editor's command line.
+
+    Raises:
+        RefusedError: If none is named and there is no terminal to open one on.
+        UsageError: If the variable is no command line, or there is no editor at all.
+    """
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if named:
+        try:
+            words = shlex.split(named)
+        except ValueError as error:
+            raise UsageError(f"$EDITOR is no command line: {error}") from error
+        if words:
+            return words
+    if not has_terminal():
+        raise RefusedError(
+            "edit needs an editor, and there is no terminal to open one on.",
+            hint="Nothing was written. Name one that needs none: EDITOR=...; or use knobctl set",
+        )
+    for name in FALLBACK_EDITORS:
+        if found := which(name):
+            return [found]
+    raise UsageError("there is no editor", hint="name one: EDITOR=...")
+
+
+def _run(editor: list[str], path: Path) -> None:
+    sys.stdout.flush()
+    try:
+        code = subprocess.run([*editor, str(path)], check=False).returncode  # noqa: S603  the user's own editor
+    except OSError as error:
+        raise UsageError(f"the editor {editor[0]} cannot be started: {error.strerror}") from error
+    if code:
+        raise RefusedError(f"the editor ended with {code}; nothing was written.")

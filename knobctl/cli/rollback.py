@@ -1,0 +1,136 @@
+"""`knobctl rollback`: bring tenants back to an earlier set, on the engine and in their files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from knobctl.cli.changing import Place, subjects_of
+from knobctl.cli.choosing import answer_errors, limits_for
+from knobctl.cli.consent import require_consent
+from knobctl.cli.options import Settings, common_options
+from knobctl.cli.pushing import (
+    Pushed,
+    PushOptions,
+    consent_options,
+    parallelism_option,
+    push,
+)
+from knobctl.cli.selection import complete_tenants
+from knobctl.cli.session import Session
+from knobctl.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from knobctl.changes.file_edits import FileEdit
+    from knobctl.changes.rollback import Target
+    from knobctl.changes.single import LiveChange
+    from knobctl.engine.interface import LiveSet
+    from knobctl.errors import ExitCode
+
+
+@click.command(name="rollback")
+@common_options(engine=True)
+@click.argument(
+    "tenants", nargs=-1, required=True, metavar="TENANT...", shell_complete=complete_tenants
+)
+@click.option(
+    "--to",
+    metavar="REV",
+    help="The revision to go back to; without it, the set before the last change.",
+)
+@click.option(
+    "--no-file", is_flag=True, help="Leave the tenants' YAML alone; GitOps may undo the rollback."
+)
+@consent_options
+@click.option("--dry-run", is_flag=True, help="Show what would be brought back; write nothing.")
+@parallelism_option
+def command(
+    settings: Settings,
+    tenants: tuple[str, ...],
+    to: str | None,
+    no_file: bool,
+    yes: bool,
+    reason: str | None,
+    allow: tuple[str, ...],
+    dry_run: bool,
+    parallelism: int,
+) -> ExitCode:
+    """Bring tenants back: a new plan from the audit log, and the matching edit of their files.
+
+    The earlier set is pushed as a new change, checked and guarded like any other.
+    """
+    from knobctl.changes.single import LiveChange, check_live_changes, plan_live_changes
+    from knobctl.engine.reading import read_all
+
+    require_consent(yes=yes or dry_run, what="rollback")
+    options = PushOptions(
+        yes=yes, reason=reason, allow=allow, dry_run=dry_run, parallelism=parallelism
+    )
+    with Session(settings) as session:
+        subjects = subjects_of(session, tenants, Place.LIVE)
+        live = read_all(session.engine, tenants, workers=parallelism)
+        targets = [_target(session, live[one.tenant], to) for one in subjects]
+        changes = [
+            LiveChange(subject=one, live=live[one.tenant], desired=target.knobs)
+            for one, target in zip(subjects, targets, strict=True)
+        ]
+        report = check_live_changes(changes, today=session.today)
+        if report.errors:
+            return answer_errors(session, "rollback", report)
+        limits = limits_for(session, subjects[0].fleet)
+        return push(
+            session,
+            Pushed(
+                command="rollback",
+                plan=plan_live_changes(changes, report, engine=session.engine.name, limits=limits),
+                limits=limits,
+                needs_consent=True,
+                report=report,
+                files=[] if no_file else _file_edits(session, changes),
+                facts={"targets": [_target_json(one) for one in targets]},
+            ),
+            options,
+        )
+
+
+def _target(session: Session, live: LiveSet, to: str | None) -> Target:
+    from knobctl.changes.rollback import rollback_target
+    from knobctl.engine.interface import NotOfferedError
+
+    try:
+        events = list(session.engine.audit_events(live.tenant))
+    except NotOfferedError as error:
+        raise EngineError(
+            f"{session.engine.name} keeps no audit events: it cannot say what {live.tenant} had before; nothing was written.",
+            hint=f"push the set that is wanted: knobctl set {live.tenant} KNOB=VALUE, or apply an earlier revision of its file",
+        ) from error
+    return rollback_target(live, events, session.catalogue, to=to)
+
+
+def _file_edits(session: Session, changes: Sequence[LiveChange]) -> list[FileEdit]:
+    """The edits after which the tenants' documents ask for the sets that are brought back."""
+    from knobctl.changes.file_edits import edit_files, wish_for
+
+    repository = changes[0].subject.repository
+    wishes = [
+        wish_for(repository.effective(one.subject.document), one.desired)
+        for one in changes
+        if one.subject.document is not None
+    ]
+    without = [one.live.tenant for one in changes if one.subject.document is None]
+    if without and repository.tenants:
+        session.settings.say(
+            f"note: no document of {', '.join(without)} here; GitOps may undo this"
+        )
+    return edit_files(repository, wishes)
+
+
+def _target_json(target: Target) -> dict[str, Any]:
+    return {
+        "tenant": target.tenant,
+        "to_revision": target.revision,
+        "undone_revision": target.undone,
+    }
