@@ -41,7 +41,7 @@ class Setup:
     """What fusion does for one tenant. Compares and hashes by value.
 
     Raises:
-        ValueError: If the floor is not above 0, k is under 0, or the weights give no score.
+        ValueError: If the floor is not above 0, k is negative, or the weights give no score.
     """
 
     floor: Fraction
@@ -55,7 +55,7 @@ class Setup:
         if not self.floor > 0:
             raise ValueError(f"the floor is {self.floor}; it must be above 0")
         if self.k < 0:
-            raise ValueError(f"k is {self.k}; the rank constant must be 1 or more")
+            raise ValueError(f"k is {self.k}; the rank constant must be 0 or more")
         exact_shares(self.weights, self.weights)
 
     def __hash__(self) -> int:

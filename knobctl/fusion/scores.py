@@ -174,7 +174,7 @@ def _refuse(
     """
     exact_shares(weights, active)
     if k < 0:
-        raise ValueError(f"k is {k}; the rank constant must be 1 or more")
+        raise ValueError(f"k is {k}; the rank constant must be 0 or more")
     for name, rank in ranks.items():
         if name not in weights:
             raise ValueError(f"a rank is given for {name}, a weight only for {_listed(weights)}")

@@ -195,7 +195,7 @@ def test_weights_that_underflow_in_doubles_still_have_a_score() -> None:
         ({"ranks": {"dense": 1}}, "a rank is given for dense, a weight only for vector, bm25"),
         ({"ranks": {"vector": 0}}, "the rank in vector is 0; ranks count from 1"),
         ({"ranks": {"bm25": -3}}, "ranks count from 1"),
-        ({"k": -1}, "k is -1; the rank constant must be 1 or more"),
+        ({"k": -1}, "k is -1; the rank constant must be 0 or more"),
         ({"weights": {"vector": -1, "bm25": 1}}, "the weight of vector is -1"),
         ({"weights": {"vector": float("nan"), "bm25": 1}}, "the weight of vector is"),
         ({"weights": {"vector": float("inf"), "bm25": 1}}, "the weight of vector is"),
