@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from knobctl.fusion.numbers import fraction_text, number_text, rounded_down, safely_below
 from knobctl.fusion.reach import EDGE
 from knobctl.fusion.scores import SUMMED_FIRST, last_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from knobctl.fusion.reach import Names, Reach
 
@@ -21,66 +21,60 @@ def policy_facts(reached: Reach) -> Mapping[str, object]:
     """Give the facts for all enabled rankers, and beside them those for the sets that matter.
 
     Returns:
-        The facts of `_facts`, plus `never_empty_whichever_live`, plus maps of the same facts under
-        `without_NAME` (NAME timed out or returned nothing) and `NAME_alone`, for every enabled
-        ranker and the usual three. A ranker that is not enabled has ceiling and depth 0.
+        The facts of `_FACTS` and `_OF_ONE`, plus `never_empty_whichever_live`, plus maps of the same
+        facts under `without_NAME` (NAME timed out or returned nothing) and `NAME_alone`, for every
+        enabled ranker and the usual three. A ranker that is not enabled has ceiling and depth 0.
     """
     enabled = reached.enabled
-    named = _named(reached)
-    facts = dict(enabled_facts(reached))
-    for name in named:
+    facts = _all_facts(reached, enabled)
+    facts["never_empty_whichever_live"] = reached.never_empty
+    for name in _named(reached):
         rest = tuple(other for other in enabled if other != name)
         alone = tuple(other for other in enabled if other == name)
-        facts[f"without_{name}"] = _facts(reached, rest, named)
-        facts[f"{name}_alone"] = _facts(reached, alone, named)
+        facts[f"without_{name}"] = _all_facts(reached, rest)
+        facts[f"{name}_alone"] = _all_facts(reached, alone)
     return facts
 
 
-def enabled_facts(reached: Reach) -> Mapping[str, object]:
-    """Give the facts for all enabled rankers only: an eighth of the arithmetic, and mostly enough."""
-    facts = _facts(reached, reached.enabled, _named(reached))
-    return {**facts, "never_empty_whichever_live": reached.never_empty}
+def one_fact(reached: Reach, name: str) -> object:
+    """Give one fact of `policy_facts`, without the arithmetic of the others where it stands alone.
+
+    Raises:
+        KeyError: If there is no such fact.
+    """
+    if name in _FACTS:
+        return _FACTS[name](reached, reached.enabled)
+    for ranker in _named(reached):
+        kind = name.removeprefix(f"{ranker}_")
+        if kind != name and kind in _OF_ONE:
+            return _OF_ONE[kind](reached, reached.enabled, ranker)
+    return policy_facts(reached)[name]
 
 
 def _named(reached: Reach) -> Names:
     return tuple(dict.fromkeys((*SUMMED_FIRST, *reached.enabled)))
 
 
-def _facts(reached: Reach, live: Names, named: Names) -> dict[str, object]:
+def _all_facts(reached: Reach, live: Names) -> dict[str, object]:
     """What the floor does while these rankers are live; zeros where nothing is."""
-    setup = reached.setup
-    shares = reached.shares(live)
-    heaviest = sorted(shares.values(), reverse=True)
-    two, three = sum(heaviest[:2], Fraction(0)), sum(heaviest[:3], Fraction(0))
-    facts: dict[str, object] = {
-        "floor": float(setup.floor),
-        "floor_text": number_text(setup.floor),
-        "above_vector_ceiling": setup.floor > shares.get("vector", Fraction(1)),
-        "above_two_ranker_ceiling": bool(shares) and setup.floor > two,
-        "on_edge": _on_edge(reached, live),
-        "vacuous": reached.removes_nothing(tuple(shares)),
-        "never_empty": bool(shares) and not reached.can_be_empty(live),
-        "two_ranker_ceiling": float(two),
-        "two_ranker_ceiling_text": fraction_text(two),
-        "two_equal_depth": last_rank(two, floor=setup.floor, k=setup.k),
-        "three_equal_depth": last_rank(three, floor=setup.floor, k=setup.k),
-    }
-    for name in named:
-        facts |= _of_one(reached, live, name)
+    facts = {name: fact(reached, live) for name, fact in _FACTS.items()}
+    for ranker in _named(reached):
+        facts |= {f"{ranker}_{kind}": fact(reached, live, ranker) for kind, fact in _OF_ONE.items()}
     return facts
 
 
-def _of_one(reached: Reach, live: Names, name: str) -> dict[str, object]:
-    share = reached.shares(live).get(name, Fraction(0))
-    depth = reached.setup.depths.get(name)
-    keeps_all = reached.score_at(live, name, depth) if share else Fraction(0)
-    return {
-        f"{name}_depth": last_rank(share, floor=reached.setup.floor, k=reached.setup.k),
-        f"{name}_ceiling": float(share),
-        f"{name}_ceiling_text": fraction_text(share),
-        f"{name}_reachable_floor_text": safely_below(share, EDGE) if share > EDGE else "0",
-        f"{name}_keep_all_floor_text": rounded_down(keeps_all),
-    }
+def _share(reached: Reach, live: Names, ranker: str, absent: int = 0) -> Fraction:
+    return reached.shares(live).get(ranker, Fraction(absent))
+
+
+def _best(reached: Reach, live: Names, rankers: int) -> Fraction:
+    """The ceiling of hits that are found by the heaviest of the live rankers."""
+    return sum(sorted(reached.shares(live).values(), reverse=True)[:rankers], Fraction(0))
+
+
+def _equal_depth(reached: Reach, live: Names, rankers: int) -> int:
+    setup = reached.setup
+    return last_rank(_best(reached, live, rankers), floor=setup.floor, k=setup.k)
 
 
 def _on_edge(reached: Reach, live: Names) -> bool:
@@ -93,3 +87,52 @@ def _on_edge(reached: Reach, live: Names) -> bool:
     for share in shares.values():
         sums |= {part + share for part in sums}
     return any(abs(reached.setup.floor - part) < EDGE for part in sums if 0 < part < 1)
+
+
+def _above_two(reached: Reach, live: Names) -> bool:
+    return bool(reached.shares(live)) and reached.setup.floor > _best(reached, live, 2)
+
+
+def _depth(reached: Reach, live: Names, ranker: str) -> int:
+    setup = reached.setup
+    return last_rank(_share(reached, live, ranker), floor=setup.floor, k=setup.k)
+
+
+def _reachable_floor(reached: Reach, live: Names, ranker: str) -> str:
+    share = _share(reached, live, ranker)
+    return safely_below(share, EDGE) if share > EDGE else "0"
+
+
+def _keep_all_floor(reached: Reach, live: Names, ranker: str) -> str:
+    if not _share(reached, live, ranker):
+        return "0"
+    return rounded_down(reached.score_at(live, ranker, reached.setup.depths.get(ranker)))
+
+
+_FACTS: Final[Mapping[str, Callable[[Reach, Names], object]]] = {
+    "floor": lambda reached, _: float(reached.setup.floor),
+    "floor_text": lambda reached, _: number_text(reached.setup.floor),
+    "above_vector_ceiling": lambda reached, live: (
+        reached.setup.floor > _share(reached, live, "vector", absent=1)
+    ),
+    "above_two_ranker_ceiling": _above_two,
+    "on_edge": _on_edge,
+    "vacuous": lambda reached, live: reached.removes_nothing(tuple(reached.shares(live))),
+    "never_empty": lambda reached, live: (
+        bool(reached.shares(live)) and not reached.can_be_empty(live)
+    ),
+    "two_ranker_ceiling": lambda reached, live: float(_best(reached, live, 2)),
+    "two_ranker_ceiling_text": lambda reached, live: fraction_text(_best(reached, live, 2)),
+    "two_equal_depth": lambda reached, live: _equal_depth(reached, live, 2),
+    "three_equal_depth": lambda reached, live: _equal_depth(reached, live, 3),
+}
+"""By name, facts about the floor under a set of live rankers."""
+
+_OF_ONE: Final[Mapping[str, Callable[[Reach, Names, str], object]]] = {
+    "depth": _depth,
+    "ceiling": lambda reached, live, ranker: float(_share(reached, live, ranker)),
+    "ceiling_text": lambda reached, live, ranker: fraction_text(_share(reached, live, ranker)),
+    "reachable_floor_text": _reachable_floor,
+    "keep_all_floor_text": _keep_all_floor,
+}
+"""By name, facts about what one ranker finds alone; in `reach` they are called `vector_depth` and so on."""
