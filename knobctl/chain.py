@@ -20,6 +20,14 @@ def event_hash(event: Mapping[str, Any]) -> str:
     ).hexdigest()
 
 
+def is_whole(event: Mapping[str, Any]) -> bool:
+    """Whether an event's content gives its hash; answers whatever an event holds."""
+    try:
+        return event_hash(event) == event.get("hash")
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError):
+        return False  # what has no canonical form was never hashed
+
+
 def broken_links(events: Iterable[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], str]]:
     """Find the events of one tenant, oldest first, that do not continue the chain.
 
@@ -28,18 +36,11 @@ def broken_links(events: Iterable[Mapping[str, Any]]) -> list[tuple[Mapping[str,
         in a chain says how long it was.
     """
     broken: list[tuple[Mapping[str, Any], str]] = []
-    previous = FIRST_PREVIOUS_HASH
+    previous: object = FIRST_PREVIOUS_HASH
     for event in events:
-        if event["previous_hash"] != previous:
+        if event.get("previous_hash") != previous:
             broken.append((event, "its previous_hash is not the hash of the event before it"))
-        elif not _fits(event):
+        elif not is_whole(event):
             broken.append((event, "its content does not give its hash"))
-        previous = event["hash"]
+        previous = event.get("hash")
     return broken
-
-
-def _fits(event: Mapping[str, Any]) -> bool:
-    try:
-        return bool(event_hash(event) == event["hash"])
-    except (rfc8785.CanonicalizationError, UnicodeEncodeError):
-        return False  # what has no canonical form was never hashed

@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from knobctl.chain import event_hash
+from knobctl.chain import is_whole
 from knobctl.server.refusal import Code, ServiceError
 from knobctl.server.stored import Stored, opened, revision_text
 
@@ -47,7 +47,7 @@ class SetsInForce:
         event = session.last_event(tenant)
         if row is None and event is None:
             return Stored(tenant=tenant, knobs={})
-        if event and _proves(event, tenant):
+        if event and event.get("tenant_id") == tenant and is_whole(event):
             log.error("the stored set of %r is damaged; its last good set stays in force", tenant)
             return replace(set_after(event, self._catalogue), last_good=True)
         raise ServiceError(
@@ -60,10 +60,6 @@ class SetsInForce:
         """The last good set that a call has seen, marked as such, for when the store cannot be asked."""
         known = self._remembered.get(tenant)
         return replace(known, last_good=True) if known else None
-
-
-def _proves(event: dict[str, Any], tenant: str) -> bool:
-    return event.get("tenant_id") == tenant and event.get("hash") == event_hash(event)
 
 
 def set_after(event: dict[str, Any], catalogue: Catalogue) -> Stored:

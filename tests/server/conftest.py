@@ -76,7 +76,7 @@ def open_at(catalogue: Catalogue) -> Iterator[Callable[..., KnobsService]]:
     with ExitStack() as stack:
 
         def opened(
-            path: Path,
+            path: Path | str,
             knobs: Catalogue = catalogue,
             clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         ) -> KnobsService:

@@ -9,16 +9,19 @@ import stat
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from knobctl.chain import broken_links
 from knobctl.errors import EngineError, UsageError
-from knobctl.knobs import load_catalogue
+from knobctl.knobs import Catalogue, load_catalogue
 from knobctl.server.auth import local_caller
 from knobctl.server.refusal import ServiceError
 from knobctl.server.store import open_store
+from knobctl.server.store.interface import KnobsRow
+from knobctl.server.stored import opened, sealed
 from tests.server.catalogues import NEW_KNOB, changed_catalogue
 
 if TYPE_CHECKING:
@@ -61,6 +64,29 @@ def test_opening_again_keeps_everything(file: Path, open_at: Callable[..., Knobs
     assert service.get(ME, "acme").knobs == {"rrf_weight_vector": 1.5, "gate_mode": "DISABLED"}
     assert service.get(ME, "acme").revision == "r2"
     assert len(service.audit_events(ME).items) == 4
+
+
+def test_a_file_may_have_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_at: Callable[..., KnobsService]
+) -> None:
+    """Also one that SQLite would take for something else."""
+    monkeypatch.chdir(tmp_path)
+    for name in (":memory:", "file:x?mode=memory", "é ü.db"):
+        service = open_at(name)
+        service.update(ME, "acme", GIVEN)
+        service.close()
+        assert (tmp_path / name).is_file()
+        assert open_at(name).get(ME, "acme").knobs == GIVEN
+
+
+def test_an_older_sqlite_is_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_at: Callable[..., KnobsService]
+) -> None:
+    """Without STRICT tables the CHECKs would not hold."""
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
+    with pytest.raises(EngineError, match=r"the store needs 3\.37 or newer"):
+        open_at(tmp_path / "engine.db")
+    assert not (tmp_path / "engine.db").exists()
 
 
 def test_other_stores_are_named_as_not_offered() -> None:
@@ -161,7 +187,7 @@ class TestBroughtForward:
 OPENING = """
 import sys
 from datetime import UTC, datetime
-from knobctl.knobs import load_catalogue
+from knobctl.knobs import Catalogue, load_catalogue
 from knobctl.server.auth import local_caller
 from knobctl.server.knobs import open_service
 sys.stdin.readline()
@@ -294,6 +320,36 @@ class TestDamage:
             assert refused.value.code == "unavailable"
             assert str(file) not in refused.value.message
 
+    @pytest.mark.parametrize(
+        "value", [b"\x00", None, "1.5", float("nan"), float("inf"), 2**62, "\ud800", 7.5]
+    )
+    def test_a_row_of_the_wrong_kind_is_damaged(self, catalogue: Catalogue, value: object) -> None:
+        """Whatever a damaged record holds in the place of a number, the row does not open."""
+        unset: dict[str, object] = {knob.name: knob.unset for knob in catalogue}
+        row = KnobsRow(
+            tenant="acme",
+            values=unset | {"rrf_k": 7},
+            revision=1,
+            updated_at="",
+            updated_by="anna",
+            head_hash="",
+            seal="",
+        )
+        whole = sealed(row, catalogue)
+        assert opened(whole, catalogue)
+        assert opened(replace(whole, values=unset | {"rrf_k": value}), catalogue) is None
+        assert opened(replace(whole, updated_by=value), catalogue) is None  # type: ignore[arg-type]  # what a damaged record gives
+
+    def test_an_event_that_is_no_json_is_said_to_be_damaged(
+        self, file: Path, open_at: Callable[..., KnobsService]
+    ) -> None:
+        """Not an empty history, and not a crash."""
+        _execute(file, "DROP TRIGGER config_audit_events_keep")
+        for event in ("{", "[]", "null"):
+            _execute(file, f"UPDATE config_audit_events SET event = '{event}'")
+            with pytest.raises(ServiceError, match="cannot be asked"):
+                open_at(file).audit_events(ME)
+
     def test_where_nothing_is_left_to_trust_it_refuses(
         self, file: Path, open_at: Callable[..., KnobsService]
     ) -> None:
@@ -360,7 +416,7 @@ def _answers(open_at: Callable[..., KnobsService], path: Path) -> set[str]:
 WRITING = """
 import resource, signal, sys
 from datetime import UTC, datetime
-from knobctl.knobs import load_catalogue
+from knobctl.knobs import Catalogue, load_catalogue
 from knobctl.server.auth import local_caller
 from knobctl.server.knobs import open_service
 from knobctl.server.refusal import ServiceError
@@ -376,6 +432,7 @@ while True:
         print(error.code.value, error.message, flush=True)
         break
     print(number, flush=True)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 """
 
 

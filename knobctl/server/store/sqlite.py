@@ -7,7 +7,6 @@ import os
 import sqlite3
 import tempfile
 import threading
-import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -47,15 +46,15 @@ class SqliteStore:
             raise EngineError(
                 f"this Python has SQLite {sqlite3.sqlite_version}; the store needs 3.37 or newer"
             )
-        self._path = path
+        self._path = path.absolute()
         self._catalogue = catalogue
         self._idle: list[sqlite3.Connection] = []
         self._writers = threading.Lock()
         try:
-            if not path.exists():
+            if not self._path.exists():
                 self._make()
-            _require_database(path)
-            self._idle.append(self._brought_forward(path))
+            _require_database(self._path)
+            self._idle.append(self._brought_forward(self._path))
         except OSError as error:
             raise EngineError(f"the store {path} cannot be opened: {error.strerror}") from error
         except TROUBLE as error:
@@ -310,22 +309,12 @@ def _require_database(path: Path) -> None:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Switch to WAL. Where several processes open a new file at once, SQLite does not wait by itself."""
-    deadline = time.monotonic() + BUSY_TIMEOUT_S
-    while True:
-        try:
-            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.005)
-            continue
-        if mode != "wal":
-            raise EngineError(
-                f"the store cannot use SQLite's write-ahead log here (it offers {mode!r})",
-                hint="keep the file on a local disk",
-            )
-        return
+    mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise EngineError(
+            f"the store cannot use SQLite's write-ahead log here (it offers {mode!r})",
+            hint="keep the file on a local disk",
+        )
 
 
 def _rolled_back(connection: sqlite3.Connection) -> bool:
