@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from knobctl.checks.expressions import ExpressionError, Template, activation
 from knobctl.checks.policies import Each, Policy
+from knobctl.checks.reading import ARITHMETIC
 from knobctl.finding import Severity
 from knobctl.knobs.knob import KnobType
 from knobctl.text import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from cel_expr_python import cel
 
     from knobctl.checks.reading import Reading
     from knobctl.checks.subject import Subject
@@ -33,24 +36,38 @@ class Hit(NamedTuple):
     """The field of the policy that could not be evaluated."""
 
 
+class _Shared(NamedTuple):
+    """What is said of every tenant that writes equal knobs."""
+
+    hits: tuple[Hit, ...]
+    personal: tuple[Policy, ...]
+    """The policies that are to be asked of each such tenant by itself."""
+
+
 class Asking:
     """The policies of one run, and the answers that they gave already."""
 
-    def __init__(self, policies: Sequence[Policy], *, compares: bool = False) -> None:
+    def __init__(self, policies: Sequence[Policy], *, alone: bool = True) -> None:
         """Take the policies of a run.
 
         Args:
             policies: Those in force.
-            compares: Whether tenants are compared with a base revision.
+            alone: Whether the documents are all that is known: no base, no live sets.
         """
         self._policies = policies
-        personal = [policy for policy in policies if _is_personal(policy, compares=compares)]
-        self._personal = personal
-        self._shared = [policy for policy in policies if policy not in personal]
+        self._alone = alone
+        self._by_text: dict[object, _Shared] = {}
+        self._by_signature: dict[object, _Shared] = {}
         self._answers: dict[object, tuple[Hit, ...]] = {}
 
-    def hits(self, subject: Subject) -> Sequence[Hit]:
-        """Ask every policy of one tenant."""
+    def hits(self, subject: Subject, text: object = None) -> Sequence[Hit]:
+        """Ask every policy of one tenant.
+
+        Args:
+            subject: The tenant.
+            text: What all tenants have in common whose documents write the same characters; None
+                where that cannot be told.
+        """
         if subject.faulty:
             return [
                 hit
@@ -58,13 +75,29 @@ class Asking:
                 if not policy.looks_at(subject.faulty)
                 for hit in self._ask(policy, subject)
             ]
-        shared = self._answers.get(subject.signature)
+        shared = self._by_text.get(text) if text is not None else None
         if shared is None:
-            shared = tuple(hit for policy in self._shared for hit in self._ask(policy, subject))
-            self._answers[subject.signature] = shared
-        if not self._personal:
-            return shared
-        return [*shared, *(hit for policy in self._personal for hit in self._ask(policy, subject))]
+            shared = self._shared(subject)
+            if text is not None:
+                self._by_text[text] = shared
+        if not shared.personal:
+            return shared.hits
+        own = (hit for policy in shared.personal for hit in self._ask(policy, subject))
+        return [*shared.hits, *own]
+
+    def _shared(self, subject: Subject) -> _Shared:
+        shared = self._by_signature.get(subject.signature)
+        if shared is None:
+            hits: list[Hit] = []
+            personal: list[Policy] = []
+            for policy in self._policies:
+                if not _is_personal(policy, alone=self._alone):
+                    hits += self._ask(policy, subject)
+                elif not self._alone or _is_asked(policy, subject):
+                    personal.append(policy)
+            shared = _Shared(tuple(hits), tuple(personal))
+            self._by_signature[subject.signature] = shared
+        return shared
 
     def _ask(self, policy: Policy, subject: Subject) -> tuple[Hit, ...]:
         if not _is_asked(policy, subject):
@@ -84,27 +117,26 @@ class Asking:
         return answer
 
 
-def _is_personal(policy: Policy, *, compares: bool) -> bool:
+def _is_personal(policy: Policy, *, alone: bool) -> bool:
     """Whether tenants that write equal knobs may get different answers."""
+    if policy.depends.variables & _OWN:
+        return True
+    if alone:
+        return False
     return (
         policy.on_change
         or policy.each is Each.RESET
-        or bool(policy.depends.variables & (_OWN | _BEFORE))
-        or (compares and policy.severity is Severity.INFO)
+        or policy.severity is Severity.INFO
+        or bool(policy.depends.variables & _BEFORE)
     )
 
 
 def _is_asked(policy: Policy, subject: Subject) -> bool:
-    variables = policy.depends.variables
-    if "live" in variables and subject.live is None:
-        return False
-    if "reach" in variables and subject.reach is None:
-        return False
     if policy.on_change:
         return subject.before is not None and policy.looks_at(subject.changed)
     if policy.severity is Severity.INFO and policy.each is None:
         return policy.looks_at(subject.news)
-    return True
+    return "live" not in policy.depends.variables or subject.live is not None
 
 
 def _each(policy: Policy, subject: Subject) -> Iterable[str]:
@@ -143,16 +175,13 @@ def _hashable(value: Any) -> object:  # noqa: ANN401  any variable of CEL
 
 def _evaluated(policy: Policy, subject: Subject, name: str | None) -> Iterator[Hit]:
     """Evaluate a policy; what fails while it runs is a fault, never a pass."""
+    if "reach" in policy.depends.variables and subject.setup is None:
+        return  # no floor is in force, so there is nothing to say of it
     step = "when"
     try:
-        variables = {
-            variable: subject.variable(variable) for variable in policy.depends.variables - {"knob"}
-        }
-        if name is not None:
-            variables["knob"] = _asked_knob(subject, name)
-        bound = activation(variables)
-        if not policy.when.holds(bound):
+        if not policy.when.holds(_bound(policy.asks, subject, name)):
             return
+        bound = _bound(policy.depends, subject, name)
         step = "at"
         place = name if name is not None else _place(policy, subject, bound)
         step = "message"
@@ -165,7 +194,20 @@ def _evaluated(policy: Policy, subject: Subject, name: str | None) -> Iterator[H
     yield Hit(policy, place, _value(subject, place, written=name is not None), message, hint)
 
 
-def _place(policy: Policy, subject: Subject, bound: Any) -> str | None:  # noqa: ANN401  cel.Activation
+def _bound(reading: Reading, subject: Subject, name: str | None) -> cel.Activation:
+    """Bind the variables that expressions read."""
+    variables: dict[str, object] = {}
+    for variable in reading.variables:
+        if variable == "knob":
+            variables[variable] = _asked_knob(subject, name) if name is not None else {}
+        elif variable in ARITHMETIC and "" not in reading.facts:
+            variables[variable] = subject.facts(variable, reading.facts)
+        else:
+            variables[variable] = subject.variable(variable)
+    return activation(variables)
+
+
+def _place(policy: Policy, subject: Subject, bound: cel.Activation) -> str | None:
     at = policy.at
     if isinstance(at, Template):
         called = at.text(bound)

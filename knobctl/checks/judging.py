@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from knobctl.checks.policies import Policies
+    from knobctl.checks.tenants import Placed
     from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
     from knobctl.finding import Finding
@@ -77,10 +78,15 @@ def check_repository(
         fleet=repository.fleet(fleet),
         today=today,
     )
-    findings += [waiving.waived(finding, tenant) for tenant, finding in found]
-    whole = not repository.others
-    findings += waiving.findings(repository.judged, whole=whole)
+    later: list[Placed] = []
+    for one in found:
+        if one.severity is Severity.INFO and not waiving.concerns(one.rule):
+            later.append(one)
+        else:
+            findings.append(waiving.waived(one.made(), one.subject.document))
+    findings += waiving.findings(repository.judged, whole=not repository.others)
     report = _report("check", repository, findings)
+    report.later = later
     report.policies = len(policies.in_force)
     report.waivers = {waiver.name: waiver.expires for waiver in waiving.waivers}
     return report
@@ -142,7 +148,7 @@ def _report(command: str, repository: Repository, findings: Iterable[Finding]) -
     severities = repository.settings.severities
     return Report(
         command=command,
-        findings=ordered(
+        pressing=ordered(
             replace(finding, severity=severities[finding.rule].severity)
             if finding.rule in severities
             else finding

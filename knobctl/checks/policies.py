@@ -54,8 +54,10 @@ class Policy:
     on_change: bool
     reads: tuple[str, ...]
     """The knobs that decide it, as it says itself or as its expressions show."""
+    asks: Reading
+    """What its condition can see."""
     depends: Reading
-    """Everything that its expressions can see: equal values give an equal outcome."""
+    """What all of its expressions can see: equal values give an equal outcome."""
     reads_all: bool
     built_in: bool = False
 
@@ -179,6 +181,7 @@ def _compiled(document: Document, catalogue: Catalogue, *, built_in: bool = Fals
         each=Each(str(value["each"])) if "each" in value else None,
         on_change="on" in value,
         reads=tuple(reads) or asked.knobs,
+        asks=asked,
         depends=depends,
         reads_all=not reads and asked.everything,
         built_in=built_in,

@@ -1,103 +1,96 @@
-"""What policies are told of the arithmetic: `reach` of the contract, and words for messages."""
+"""What policies are told of the arithmetic: `reach` of the contract, and words for their messages."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from knobctl.fusion import reach
+from knobctl.fusion.facts import one_fact
 from knobctl.fusion.numbers import fraction_text, rounded_down, safely_below
 from knobctl.fusion.reach import EDGE
 from knobctl.fusion.scores import last_rank
-from knobctl.knobs.fusion_setup import fusion_setup
 from knobctl.text import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from knobctl.fusion import Setup
-    from knobctl.knobs import Catalogue, KnobValue
+    from knobctl.fusion import Reach, Setup
 
 _NUMBERS: Final = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 
-def reach_facts(
-    catalogue: Catalogue, values: Mapping[str, KnobValue], exact: Callable[[str], Fraction]
-) -> Mapping[str, object] | None:
-    """Give the variable `reach`: the facts of `Reach.policy_facts`, and words for messages.
+def facts_named(setup: Setup, names: Iterable[str]) -> dict[str, object]:
+    """Give facts of the variable `reach` by name; a name that is none is left out.
 
-    Beside them: rankers, rankers_text: how many rankers are enabled, and which; rows: how many rows they fetch
-    together, -1 where a depth is unknown; rows_text, weights_text, depths_text: by ranker; weight_ratio,
-    lightest, lightest_ceiling_text: how far the weights spread, and the ranker with the least;
-    kept_text: what still passes when vector search alone does not; lowest_text: the lowest score that a
-    list can hold; edge_text, edge_under_text, edge_over_text: the ceiling that the floor touches, and
-    floors on either side of it; two_ranker_reachable_floor_text; recency_list, recency_passing: how
-    many recent chunks there are, and how many of them pass on that alone; recency_silent_weight_text:
-    the recency weight with which none does.
-
-    Returns:
-        None where the schema has no fused floor or these values leave none in force.
+    They are those of `Reach.policy_facts` and of `_WORDS` here. Each costs some fractions, and a
+    fleet has thousands of setups: only what is asked for is computed.
     """
-    setup = fusion_setup(catalogue, values, exact)
-    return _facts(setup) if setup else None
-
-
-@lru_cache(maxsize=4096)
-def _facts(setup: Setup) -> Mapping[str, object]:
     reached = reach(setup)
-    enabled, shares = reached.enabled, reached.shares(reached.enabled)
-    depths = {name: last_rank(shares[name], floor=setup.floor, k=setup.k) for name in enabled}
-    all_depths_known = all(name in setup.depths for name in enabled)
-    edge, touching = _edge(setup, shares)
-    lowest = [
-        reached.score_at(enabled, name, depth) for name, depth in setup.depths.items() if depth
-    ]
-    two = reached.two_ranker_ceiling
-    lightest, heaviest = (pick(setup.weights.values()) for pick in (min, max))
-    recency = depths.get("recency", 0)
-    return {
-        **reached.policy_facts(),
-        "rankers": len(enabled),
-        "rankers_text": ", ".join(enabled),
-        "rows": sum(setup.depths.values()) if all_depths_known else -1,
-        "rows_text": _by_ranker(setup.depths),
-        "depths_text": _by_ranker(depths),
-        "weights_text": _by_ranker(
-            {name: spelled(float(weight)) for name, weight in setup.weights.items()}
-        ),
-        "weight_ratio": float(heaviest / lightest) if lightest else 0.0,
-        "weight_ratio_text": f"{float(heaviest / lightest):.4g}" if lightest else "",
-        "lightest": min(setup.weights, key=lambda name: setup.weights[name]),
-        "kept_text": _kept_text(setup, shares),
-        "lowest_text": rounded_down(min(lowest)) if lowest else "0",
-        "lightest_ceiling_text": fraction_text(min(shares.values())),
-        "edge_text": f"{fraction_text(edge)}, the most that a match found by {touching} can score",
-        "edge_under_text": safely_below(edge, EDGE) if edge > EDGE else "0",
-        "edge_over_text": spelled(math.floor((edge + EDGE) * 100 + 1) / 100),
-        "two_ranker_reachable_floor_text": safely_below(two, EDGE) if two > EDGE else "0",
-        "recency_list": setup.depths.get("recency", 0),
-        "recency_passing": min(recency, setup.depths.get("recency", recency)),
-        "recency_silent_weight_text": _silent_weight(setup),
-    }
+    found: dict[str, object] = {}
+    for name in names:
+        if name in _WORDS:
+            found[name] = _WORDS[name](reached)
+            continue
+        try:
+            found[name] = one_fact(reached, name)
+        except KeyError:
+            continue
+    return found
+
+
+def every_fact(setup: Setup) -> dict[str, object]:
+    """Give the whole variable `reach`."""
+    reached = reach(setup)
+    return {**reached.policy_facts(), **{name: words(reached) for name, words in _WORDS.items()}}
+
+
+def _shares(reached: Reach) -> Mapping[str, Fraction]:
+    return reached.shares(reached.enabled)
 
 
 def _by_ranker(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
-def _kept_text(setup: Setup, shares: Mapping[str, Fraction]) -> str:
+def _depths(reached: Reach) -> dict[str, int]:
+    setup = reached.setup
+    return {
+        name: last_rank(share, floor=setup.floor, k=setup.k)
+        for name, share in _shares(reached).items()
+    }
+
+
+def _rows(reached: Reach) -> int:
+    depths = reached.setup.depths
+    return sum(depths.values()) if all(name in depths for name in reached.enabled) else -1
+
+
+def _weight_ratio(reached: Reach) -> float:
+    weights = reached.setup.weights.values()
+    lightest = min(weights)
+    return float(max(weights) / lightest) if lightest else 0.0
+
+
+def _lightest(reached: Reach) -> str:
+    weights = reached.setup.weights
+    return min(weights, key=lambda name: weights[name])
+
+
+def _kept_text(reached: Reach) -> str:
     """How deep hits of several rankers pass: `found by two rankers: to rank 30 each; by all three: ...`."""
+    setup, shares = reached.setup, _shares(reached)
     heaviest = sorted(shares, key=lambda name: -shares[name])
+    even = len(set(shares.values())) == 1
     passing = []
     for size in range(2, len(heaviest) + 1):
         together = heaviest[:size]
         ceiling = sum((shares[name] for name in together), Fraction(0))
         if depth := last_rank(ceiling, floor=setup.floor, k=setup.k):
-            even = len(set(shares.values())) == 1
-            passing.append(f"by {_who(together, len(heaviest), even=even)}: to rank {depth}")
+            who = _who(together, len(heaviest), even=even)
+            passing.append(f"by {who}: to rank {depth}")
     if not passing:
         return "nothing"
     return "; ".join([f"found {passing[0]} each", *passing[1:]])
@@ -110,27 +103,57 @@ def _who(together: list[str], of: int, *, even: bool) -> str:
     return f"{_NUMBERS.get(size, str(size))} rankers" if even else " and ".join(together)
 
 
-def _edge(setup: Setup, shares: Mapping[str, Fraction]) -> tuple[Fraction, str]:
+def _lowest_text(reached: Reach) -> str:
+    """The score of the last row of the weakest list."""
+    depths = reached.setup.depths
+    scores = [reached.score_at(reached.enabled, name, depth) for name, depth in depths.items()]
+    return rounded_down(min(scores)) if scores else "0"
+
+
+def _edge(reached: Reach) -> tuple[Fraction, str]:
     """The ceiling that the floor touches, and which rankers' it is; 0 and nothing where it touches none."""
+    shares = _shares(reached)
     for size in range(1, len(shares)):
-        ceilings = {
-            names: sum((shares[name] for name in names), Fraction(0))
-            for names in combinations(shares, size)
-        }
         touched = {
             names: ceiling
-            for names, ceiling in ceilings.items()
-            if abs(ceiling - setup.floor) < EDGE
+            for names in combinations(shares, size)
+            if abs(
+                (ceiling := sum((shares[name] for name in names), Fraction(0)))
+                - reached.setup.floor
+            )
+            < EDGE
         }
         if touched:
             alone = " alone" if size == 1 else ""
-            who = ", or by ".join(" and ".join(names) + alone for names in touched)
-            return next(iter(touched.values())), who
+            *others, last = (" and ".join(names) + alone for names in touched)
+            return next(iter(touched.values())), " or ".join(
+                [", ".join(others), last] if others else [last]
+            )
     return Fraction(0), ""
 
 
-def _silent_weight(setup: Setup) -> str:
+def _edge_text(reached: Reach) -> str:
+    edge, rankers = _edge(reached)
+    return f"{fraction_text(edge)}, the most that a match found by {rankers} can score"
+
+
+def _under(ceiling: Fraction) -> str:
+    return safely_below(ceiling, EDGE) if ceiling > EDGE else "0"
+
+
+def _recency_list(reached: Reach) -> int:
+    return reached.setup.depths.get("recency", 0)
+
+
+def _recency_passing(reached: Reach) -> int:
+    """How many of the merely recent chunks pass."""
+    depth = _depths(reached).get("recency", 0)
+    return min(depth, reached.setup.depths.get("recency", depth))
+
+
+def _silent_weight(reached: Reach) -> str:
     """The largest recency weight, of two decimals, with which no merely recent chunk passes; or nothing."""
+    setup = reached.setup
     others = sum(
         (weight for name, weight in setup.weights.items() if name != "recency"), Fraction(0)
     )
@@ -138,3 +161,37 @@ def _silent_weight(setup: Setup) -> str:
         return ""
     limit = setup.floor * others / (1 - setup.floor)
     return safely_below(limit, EDGE) if limit > Fraction("0.011") else ""
+
+
+_WORDS: Final[Mapping[str, Callable[[Reach], object]]] = {
+    # how many rankers are enabled, and which
+    "rankers": lambda reached: len(reached.enabled),
+    "rankers_text": lambda reached: ", ".join(reached.enabled),
+    # how many rows they fetch together, -1 where a depth is unknown
+    "rows": _rows,
+    "rows_text": lambda reached: _by_ranker(reached.setup.depths),
+    # down to which rank each passes alone
+    "depths_text": lambda reached: _by_ranker(_depths(reached)),
+    # how far the weights spread, and the ranker with the least
+    "weights_text": lambda reached: _by_ranker(
+        {name: spelled(float(weight)) for name, weight in reached.setup.weights.items()}
+    ),
+    "weight_ratio": _weight_ratio,
+    "weight_ratio_text": lambda reached: f"{_weight_ratio(reached):.4g}",
+    "lightest": _lightest,
+    "lightest_ceiling_text": lambda reached: fraction_text(min(_shares(reached).values())),
+    # what passes that several rankers found
+    "kept_text": _kept_text,
+    "lowest_text": _lowest_text,
+    # the ceiling that the floor touches, and floors on either side of it
+    "edge_text": _edge_text,
+    "edge_under_text": lambda reached: _under(_edge(reached)[0]),
+    "edge_over_text": lambda reached: spelled(
+        math.floor((_edge(reached)[0] + EDGE) * 100 + 1) / 100
+    ),
+    "two_ranker_reachable_floor_text": lambda reached: _under(reached.two_ranker_ceiling),
+    "recency_list": _recency_list,
+    "recency_passing": _recency_passing,
+    "recency_silent_weight_text": _silent_weight,
+}
+"""By name, facts that the contract does not list."""

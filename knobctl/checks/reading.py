@@ -38,12 +38,15 @@ class Reading:
     everything: bool = False
     """Whether it may read any knob: a macro over all of them, or a computed key."""
     variables: frozenset[str] = frozenset()
+    facts: frozenset[str] = frozenset()
+    """Facts of the arithmetic by name; the empty name where any may be asked for."""
 
     def __add__(self, other: Reading) -> Reading:
         return Reading(
             tuple(dict.fromkeys((*self.knobs, *other.knobs))),
             self.everything or other.everything,
             self.variables | other.variables,
+            self.facts | other.facts,
         )
 
 
@@ -57,11 +60,13 @@ def reading_of(text: str, catalogue: Catalogue) -> Reading:
     knobs: list[str] = []
     everything = False
     variables: set[str] = set()
+    facts: set[str] = set()
     for index, (group, word, _) in enumerate(tokens):
         if group != "word" or word not in VARIABLES or _is_field(tokens, index):
             continue
         variables.add(word)
         if word in ARITHMETIC:
+            facts.add((_key(tokens, index) or ("", 0))[0])
             knobs += [name for pattern in FUSION_ROLES for name in with_role(pattern, catalogue)]
         elif word in BY_KNOB | BY_ROLE:
             named = _key(tokens, index)
@@ -69,7 +74,7 @@ def reading_of(text: str, catalogue: Catalogue) -> Reading:
                 everything = True
             else:
                 knobs.append(_knob(named, catalogue, by_role=word in BY_ROLE))
-    return Reading(tuple(dict.fromkeys(knobs)), everything, frozenset(variables))
+    return Reading(tuple(dict.fromkeys(knobs)), everything, frozenset(variables), frozenset(facts))
 
 
 def _is_field(tokens: list[tuple[str, str, int]], index: int) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 from knobctl.errors import ExitCode
 from knobctl.finding import Finding, Severity
@@ -15,13 +16,38 @@ if TYPE_CHECKING:
     from knobctl.documents.tree import Text
 
 
-@dataclass(slots=True, kw_only=True)
+class Later(Protocol):
+    """An info, not yet made."""
+
+    @property
+    def rule(self) -> str:
+        """Its rule."""
+
+    @property
+    def who(self) -> str:
+        """Its tenant."""
+
+    @property
+    def message(self) -> str:
+        """What is."""
+
+    @property
+    def standing(self) -> bool:
+        """Whether the base has it too."""
+
+    def made(self) -> Finding:
+        """Make it."""
+
+
+@dataclass(kw_only=True)
 class Report:
     """What a run of `validate` or `check` found."""
 
     command: str
-    findings: list[Finding]
-    """By file, line and column; those that the base has too come last."""
+    pressing: list[Finding]
+    """All findings but the `later` ones, by place; those that the base has too come last."""
+    later: Sequence[Later] = ()
+    """Infos that are made where somebody looks: of a fleet they are tens of thousands."""
     files: int
     tenants: int
     policies: int = 0
@@ -36,6 +62,13 @@ class Report:
     knobs: Collection[str] = ()
     """The names that `knobctl explain` knows."""
 
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """By file, line and column; those that the base has too come last."""
+        if not self.later:
+            return self.pressing
+        return ordered([*self.pressing, *(one.made() for one in self.later)])
+
     @property
     def errors(self) -> int:
         """Errors that count: neither waived nor standing."""
@@ -49,22 +82,23 @@ class Report:
     @property
     def infos(self) -> int:
         """Infos that count."""
-        return self._counting(Severity.INFO)
+        return self._counting(Severity.INFO) + sum(not one.standing for one in self.later)
 
     @property
     def waived(self) -> int:
         """Findings that a waiver covers."""
-        return sum(finding.waived_by is not None for finding in self.findings)
+        return sum(finding.waived_by is not None for finding in self.pressing)
 
     @property
     def standing(self) -> int:
         """Findings that the base has too, and no waiver covers."""
-        return sum(finding.standing and finding.waived_by is None for finding in self.findings)
+        standing = sum(one.standing and one.waived_by is None for one in self.pressing)
+        return standing + sum(one.standing for one in self.later)
 
     def _counting(self, severity: Severity) -> int:
         return sum(
             finding.severity is severity and finding.waived_by is None and not finding.standing
-            for finding in self.findings
+            for finding in self.pressing
         )
 
     def exit_code(self, fail_on: Severity = Severity.ERROR) -> ExitCode:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from knobctl.checks.reach_facts import reach_facts
+from knobctl.checks.reach_facts import every_fact, facts_named
+from knobctl.checks.reading import ARITHMETIC
 from knobctl.documents.model import exact_number
+from knobctl.knobs.fusion_setup import fusion_setup
 from knobctl.text import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
+    from fractions import Fraction
 
-    from knobctl.documents.model import Effective
+    from knobctl.documents.model import Document, Effective
+    from knobctl.fusion import Setup
     from knobctl.knobs import Catalogue, KnobValue
 
 
 class Subject:
     """One tenant: what its documents write, what is in force, and what was before."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  each is a fact that policies can ask for
         self,
-        effective: Effective,
+        document: Document,
+        resolve: Callable[[Document], Effective],
         *,
         base: Effective | None = None,
         live: Mapping[str, KnobValue] | None = None,
@@ -32,21 +37,31 @@ class Subject:
         """Describe a tenant.
 
         Args:
-            effective: Its layers resolved.
-            base: The same at the revision that is compared with.
+            document: Its document.
+            resolve: Resolves its layers; called where something is asked that needs it.
+            base: Its layers resolved at the revision that is compared with.
             live: The canonical set that the engine holds; None where that is not known.
             fleet: The fleet document that applies.
             today: The date, as 2026-11-29.
             faulty: Knobs whose written value is none: nothing is said about what they decide.
         """
-        self.effective = effective
+        self.document = document
+        self._resolve = resolve
         self.base = base
         self.live = live
         self.fleet = fleet or {}
         self.today = today
         self.faulty = faulty
-        self.literals = _literals(effective)
+
+    @cached_property
+    def effective(self) -> Effective:
+        """Its layers resolved."""
+        return self._resolve(self.document)
+
+    @cached_property
+    def literals(self) -> Mapping[str, str]:
         """By knob that is written, how; two tenants with equal literals get equal answers."""
+        return _literals(self.effective)
 
     @property
     def catalogue(self) -> Catalogue:
@@ -64,9 +79,9 @@ class Subject:
         return self.effective.values
 
     @cached_property
-    def reach(self) -> Mapping[str, object] | None:
-        """The arithmetic of the floor; None where there is no floor."""
-        return reach_facts(self.catalogue, self.values, self.effective.exact)
+    def setup(self) -> Setup | None:
+        """What fusion does for it; None where no floor is in force."""
+        return fusion_setup(self.catalogue, self.values, self.exact)
 
     @cached_property
     def before(self) -> Mapping[str, KnobValue] | None:
@@ -76,16 +91,13 @@ class Subject:
         return None if self.live is None else self.catalogue.effective(self.live)
 
     @cached_property
-    def reach_before(self) -> Mapping[str, object]:
-        """The arithmetic before; empty where that is not known."""
+    def setup_before(self) -> Setup | None:
+        """What fusion did for it before; None where that is not known."""
         before = self.before
         if before is None:
-            return {}
-        if self.base is not None:
-            return reach_facts(self.catalogue, before, self.base.exact) or {}
-        return (
-            reach_facts(self.catalogue, before, lambda name: exact_number("", before[name])) or {}
-        )
+            return None
+        exact = self.base.exact if self.base else lambda name: exact_number("", before[name])
+        return fusion_setup(self.catalogue, before, exact)
 
     @cached_property
     def changed(self) -> dict[str, dict[str, KnobValue]]:
@@ -126,8 +138,30 @@ class Subject:
         return {role: values[knob.name] for role, knob in self.catalogue.by_role.items()}
 
     def variable(self, name: str) -> object:
-        """A variable of CEL by its name, as plain values."""
+        """A variable of CEL by its name, as plain values; of the arithmetic, every fact."""
+        if name in ARITHMETIC:
+            setup = self._arithmetic(name)
+            return every_fact(setup) if setup else {}
         return _VARIABLES[name](self)
+
+    def facts(self, name: str, wanted: Collection[str]) -> dict[str, object]:
+        """Some facts of the arithmetic: CEL copies what it is given, so it is given what is asked for."""
+        setup = self._arithmetic(name)
+        return facts_named(setup, wanted) if setup else {}
+
+    def _arithmetic(self, name: str) -> Setup | None:
+        return self.setup if name == "reach" else self.setup_before
+
+    def exact(self, name: str) -> Fraction:
+        """A numeric knob's value in force, exactly as it is written."""
+        effective = self.effective
+        literal = effective.origins[name][0].literal if name in effective.desired else ""
+        return _exact(literal, self.values[name])
+
+
+@lru_cache(maxsize=65536)
+def _exact(literal: str, value: KnobValue) -> Fraction:
+    return exact_number(literal, value)
 
 
 def _literals(effective: Effective) -> dict[str, str]:
@@ -138,7 +172,7 @@ def _literals(effective: Effective) -> dict[str, str]:
 
 
 def _evidence(subject: Subject) -> list[str]:
-    named = subject.effective.document.value.get("evidence")
+    named = subject.document.value.get("evidence")
     return [str(item) for item in named] if isinstance(named, list) else []
 
 
@@ -153,12 +187,10 @@ _VARIABLES: Final[Mapping[str, Callable[[Subject], object]]] = {
     "name": lambda subject: {role: knob.name for role, knob in subject.catalogue.by_role.items()},
     "text": lambda subject: subject.by_role(subject.texts),
     "default": lambda subject: subject.by_role(subject.catalogue.defaults),
-    "reach": lambda subject: dict(subject.reach or {}),
-    "reach_before": lambda subject: dict(subject.reach_before),
     "fleet": lambda subject: dict(subject.fleet),
-    "labels": lambda subject: dict(subject.effective.document.labels),
-    "owner": lambda subject: str(subject.effective.document.value.get("owner", "")),
-    "tenant": lambda subject: subject.effective.tenant,
+    "labels": lambda subject: dict(subject.document.labels),
+    "owner": lambda subject: str(subject.document.value.get("owner", "")),
+    "tenant": lambda subject: subject.document.name,
     "today": lambda subject: subject.today,
     "evidence": _evidence,
 }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from knobctl.checks.asking import Asking, Hit
 from knobctl.checks.expressions import ExpressionError, policy_error
 from knobctl.checks.subject import Subject
 from knobctl.documents.repository import belongs
-from knobctl.finding import Finding, Related
+from knobctl.finding import Finding, Related, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ def policy_findings(  # noqa: PLR0913  each is a fact that policies can ask for
     base: Repository | None,
     fleet: Document | None,
     today: date,
-) -> Iterator[tuple[Document, Finding]]:
+) -> Iterator[Placed]:
     """Ask every policy of every judged tenant.
 
     Args:
@@ -44,26 +44,67 @@ def policy_findings(  # noqa: PLR0913  each is a fact that policies can ask for
         today: The day.
 
     Yields:
-        Each tenant's document with one finding about it.
+        Each finding, not yet made: a fleet has tens of thousands that nobody wants to see one by one.
     """
-    asking = Asking(policies, compares=base is not None)
+    alone = base is None and live is None
+    asking = Asking(policies, alone=alone)
     then = _Then(base, policies) if base else None
     for tenant in repository.tenants:
         before = then.tenant(repository, tenant) if then else None
+        faulty = _faulty(repository, tenant, validation)
         subject = Subject(
-            repository.effective(tenant),
+            tenant,
+            repository.effective,
             base=before.effective if before else None,
             live=live.get(tenant.name) if live is not None else None,
             fleet=fleet.value if fleet and _is_in(repository, tenant, fleet) else None,
             today=today.isoformat(),
-            faulty=_faulty(repository, tenant, validation),
+            faulty=faulty,
         )
-        hits = asking.hits(subject)
+        hits = asking.hits(subject, _text(tenant) if alone and not faulty else None)
         if not hits:
             continue
         stood = then.hits(before) if then and before else {}
         for hit in hits:
-            yield tenant, _finding(hit, subject, standing=_is_standing(hit, subject, stood))
+            yield Placed(hit, subject, _is_standing(hit, subject, stood))
+
+
+def _text(tenant: Document) -> object:
+    """The same for tenants that write the same characters; None where an alias may stand for anything."""
+    written = tenant.literal("knobs")
+    return None if "*" in written else (written, tenant.layers)
+
+
+class Placed(NamedTuple):
+    """A finding of one tenant, not yet made."""
+
+    hit: Hit
+    subject: Subject
+    standing: bool
+
+    @property
+    def rule(self) -> str:
+        """The policy's id."""
+        return self.hit.policy.id
+
+    @property
+    def severity(self) -> Severity:
+        """What it weighs: a policy that fails while it runs is an error."""
+        return Severity.ERROR if self.hit.failed is not None else self.hit.policy.severity
+
+    @property
+    def who(self) -> str:
+        """The tenant."""
+        return self.subject.document.name
+
+    @property
+    def message(self) -> str:
+        """What is."""
+        return self.hit.message
+
+    def made(self) -> Finding:
+        """Make the finding, with its place."""
+        return _finding(self.hit, self.subject, standing=self.standing)
 
 
 def _is_in(repository: Repository, tenant: Document, fleet: Document) -> bool:
@@ -133,7 +174,7 @@ class _Then:
         name = repository.names.get(tenant.source)
         same = [one for one in found if self._base.names.get(one.source) == name]
         for document in same or (found if len(found) == 1 else []):
-            return Subject(self._base.effective(document))
+            return Subject(document, self._base.effective)
         return None
 
     def hits(self, subject: Subject) -> dict[tuple[str, str | None], Subject]:
@@ -143,16 +184,14 @@ class _Then:
 def _finding(hit: Hit, subject: Subject, *, standing: bool) -> Finding:
     if hit.failed is not None:
         error = ExpressionError(hit.message)
-        return policy_error(
-            hit.policy.document, (hit.failed,), error, tenant=subject.effective.tenant
-        )
+        return policy_error(hit.policy.document, (hit.failed,), error, tenant=subject.document.name)
     primary, related = _place(hit, subject)
     return Finding(
         rule=hit.policy.id,
         severity=hit.policy.severity,
         message=hit.message,
         hint=hit.hint,
-        tenant=subject.effective.tenant,
+        tenant=subject.document.name,
         field_path=hit.knob,
         value=hit.value,
         primary=primary,
@@ -163,13 +202,20 @@ def _finding(hit: Hit, subject: Subject, *, standing: bool) -> Finding:
 
 def _place(hit: Hit, subject: Subject) -> tuple[Location, tuple[Related, ...]]:
     """At the knob's value, else at the first written knob that the rule reads, else at the `tenant:` line."""
-    effective = subject.effective
-    origins = effective.origins
-    for name in (hit.knob, *hit.policy.reads):
-        if name is not None and name in origins:
+    tenant = subject.document
+    names = [name for name in (hit.knob, *hit.policy.reads) if name is not None]
+    if not tenant.layers and not subject.faulty:
+        # Nothing can hide what the tenant writes, so its layers need not be resolved for the place.
+        for name in names:
+            spot = tenant.spot("knobs", name)
+            if spot is not None and spot.via < 0:
+                return tenant.text.location(spot.start, spot.end), ()
+    origins = subject.effective.origins
+    for name in names:
+        if name in origins:
             written = origins[name][0]
-            return written.location, _around(written, effective.document)
-    return effective.document.location("tenant"), ()
+            return written.location, _around(written, tenant)
+    return tenant.location("tenant"), ()
 
 
 def _around(written: Written, tenant: Document) -> tuple[Related, ...]:

@@ -88,6 +88,10 @@ class Waiving:
             by_rule.setdefault(waiver.rule, []).append(waiver)
         return cls(waivers, today, by_rule)
 
+    def concerns(self, rule: str) -> bool:
+        """Whether any waiver names a rule."""
+        return rule in self._by_rule
+
     def waived(self, finding: Finding, tenant: Document) -> Finding:
         """Mark a finding with the waiver that covers it today; the finding itself where none does.
 

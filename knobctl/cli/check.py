@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from knobctl.cli.options import Settings, common_options
-from knobctl.cli.showing import answer, showing_options, shown
+from knobctl.cli.showing import answer, keep_documents, showing_options, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +49,7 @@ def command(
 
     with Session(settings, engine=live) as session:
         repository = session.repository(paths, tenant=tenant)
+        keep_documents()
         report = check_repository(
             repository,
             today=session.today,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -52,10 +53,15 @@ def showing_options(function: F) -> F:
     return function
 
 
+def keep_documents() -> None:
+    """Spare the garbage collector what was read: it lives as long as the run, and is most of the heap."""
+    gc.freeze()
+
+
 def shown(
     report: Report, select: Sequence[str], ignore: Sequence[str], known: Sequence[str]
-) -> list[Finding]:
-    """The findings to show.
+) -> list[Finding] | None:
+    """The findings to show; None for all of them.
 
     Raises:
         click.BadParameter: If a rule does not exist: a typing error must not hide findings.
@@ -67,6 +73,8 @@ def shown(
             close = get_close_matches(rule, known, n=1)
             hint = f"; did you mean {close[0]}?" if close else ""
             raise click.BadParameter(f"{rule} is no rule{hint}")
+    if not select and not ignore:
+        return None
     return [
         finding
         for finding in report.findings
@@ -78,7 +86,7 @@ def answer(
     settings: Settings,
     report: Report,
     *,
-    findings: Sequence[Finding],
+    findings: Sequence[Finding] | None,
     fail_on: str,
     exit_zero: bool,
 ) -> ExitCode:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from knobctl.cli.options import Settings, common_options
-from knobctl.cli.showing import answer, showing_options, shown
+from knobctl.cli.showing import answer, keep_documents, showing_options, shown
 
 if TYPE_CHECKING:
     from knobctl.errors import ExitCode
@@ -36,6 +36,7 @@ def command(
 
     with Session(settings, engine=False) as session:
         repository = session.repository(paths, tenant=tenant, whole=False)
+        keep_documents()
         report = validate_repository(repository)
         findings = shown(report, select, ignore, list(RULES))
         return answer(settings, report, findings=findings, fail_on=fail_on, exit_zero=exit_zero)

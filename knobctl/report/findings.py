@@ -14,7 +14,7 @@ from knobctl.text import count, spelled, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from knobctl.checks.report import Report
+    from knobctl.checks.report import Later, Report
     from knobctl.errors import ExitCode
     from knobctl.finding import Finding, Location
 
@@ -51,7 +51,7 @@ def report_text(
     """
     blocks = findings_text(report, colored=colored, shown=shown, everything=everything)
     summary = summary_line(report)
-    hidden = len(report.findings) - len(report.findings if shown is None else shown)
+    hidden = 0 if shown is None else len(report.findings) - len(shown)
     if hidden:
         summary += f"; {count(hidden, 'finding')} not shown, as asked"
     return f"{blocks}\n\n{summary}" if blocks else summary
@@ -65,16 +65,21 @@ def findings_text(
     everything: bool = False,
 ) -> str:
     """Write the findings for people, one block each; nothing where there are none."""
-    findings = report.findings if shown is None else shown
-    infos = [finding for finding in findings if finding.severity is Severity.INFO]
-    told_by_rule = [] if everything or len(infos) <= FEW_INFOS else infos
-    in_full = (
-        [one for one in findings if one.severity is not Severity.INFO] if told_by_rule else findings
-    )
-    blocks = ["\n".join(_block(group, report, colored)) for group in _grouped(in_full)]
-    if told_by_rule:
-        blocks.append("\n".join(_by_rule(told_by_rule, colored)))
+    in_full, by_rule = _divided(report, shown, everything=everything)
+    told: dict[object, str] = {}
+    blocks = ["\n".join(_block(group, report, colored, told)) for group in _grouped(in_full)]
+    if by_rule:
+        blocks.append("\n".join(_by_rule(by_rule, colored)))
     return "\n\n".join(blocks)
+
+
+def _divided(
+    report: Report, shown: Sequence[Finding] | None, *, everything: bool
+) -> tuple[Sequence[Finding], Sequence[Later]]:
+    """What is shown block by block, and the infos of which only the rules are told."""
+    if everything or shown is not None or len(report.later) <= FEW_INFOS:
+        return (report.findings if shown is None else shown), ()
+    return report.pressing, report.later
 
 
 def summary_line(report: Report) -> str:
@@ -131,30 +136,50 @@ def _grouped(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
     return groups.values()
 
 
-def _block(group: list[Finding], report: Report, colored: bool) -> Iterator[str]:
+def _block(
+    group: list[Finding], report: Report, colored: bool, told: dict[object, str]
+) -> Iterator[str]:
+    """One finding; in two lines where the same was told of another tenant before.
+
+    Args:
+        group: The finding, of one tenant or of several.
+        report: What it is part of.
+        colored: Whether colour repeats what the words say.
+        told: By words, for whom they were written out; grows.
+    """
     finding = group[0]
     yield _head(finding, report, colored)
-    message, *costs = finding.message.split("\n")
     who = _tenants(group)
+    words = (finding.rule, finding.message, finding.hint, finding.counts)
+    if who and words in told:
+        yield f"  {who}: the same as for {told[words]}"
+        return
+    told[words] = who
+    message, *costs = finding.message.split("\n")
     yield from wrapped(f"{who}: {visible(message)}" if who else visible(message), "  ", "  ")
     brief = finding.severity is Severity.INFO or not finding.counts
     if finding.primary and not brief:
         yield from _excerpt(finding.primary, report, finding.severity, colored)
     for cost in costs:
-        label, colon, words = cost.partition(": ")
+        label, colon, rest = cost.partition(": ")
         is_label = bool(colon) and label.isalpha() and len(label) < _LABEL
-        yield from _labelled(*((label, words) if is_label else ("", cost)))
+        yield from _labelled(*((label, rest) if is_label else ("", cost)))
     if finding.hint:
         yield from _hint(finding.hint)
     if not brief:
-        for other in finding.related if len(group) == 1 else ():
-            place = other.location
-            yield from _labelled(
-                "see",
-                f"{visible(place.file)}:{place.line}:{place.column}  {visible(other.message)}",
-            )
-        if finding.field_path in report.knobs and isinstance(finding.value, (int, float, str)):
-            yield from _explain(finding)
+        yield from _further(group, report)
+
+
+def _further(group: list[Finding], report: Report) -> Iterator[str]:
+    """Where else to look: other places, and the command that explains the value."""
+    finding = group[0]
+    for other in finding.related if len(group) == 1 else ():
+        place = f"{visible(other.location.file)}:{other.location.line}:{other.location.column}"
+        yield from _labelled("see", f"{place}  {visible(other.message)}")
+    if finding.severity is Severity.WARNING and finding.field_path in report.knobs:
+        yield from _labelled(
+            "more", f"knobctl explain {finding.field_path} {spelled(finding.value)}"
+        )
 
 
 def _head(finding: Finding, report: Report, colored: bool) -> str:
@@ -194,13 +219,6 @@ def _hint(hint: str) -> Iterator[str]:
         yield from _labelled(*(("write", rest) if verb == "write" else ("do", line)))
 
 
-def _explain(finding: Finding) -> Iterator[str]:
-    if finding.severity is Severity.WARNING and not isinstance(finding.value, bool):
-        yield from _labelled(
-            "more", f"knobctl explain {finding.field_path} {spelled(finding.value)}"
-        )
-
-
 def _labelled(label: str, words: str) -> Iterator[str]:
     return wrapped(visible(words), f"  {label:<{_LABEL - 1}} ", " " * (_LABEL + 2))
 
@@ -218,17 +236,15 @@ def wrapped(text: str, first: str, others: str) -> Iterator[str]:
     yield line.rstrip()
 
 
-def _by_rule(infos: Sequence[Finding], colored: bool) -> Iterator[str]:
-    """One line a rule: how often, for how many tenants, and one of them."""
-    by_rule: dict[str, list[Finding]] = {}
+def _by_rule(infos: Sequence[Later], colored: bool) -> Iterator[str]:
+    """A line or two for each rule: how often, for how many tenants, and one of them."""
+    by_rule: dict[str, list[Later]] = {}
     for one in infos:
         by_rule.setdefault(one.rule, []).append(one)
     word = click.style("infos", fg=_COLOURS[Severity.INFO]) if colored else "infos"
     yield f"{len(infos):,} {word}; -v shows each"
     for rule, found in by_rule.items():
-        tenants = len({one.tenant for one in found})
+        tenants = len({one.who for one in found})
         yield f"  {rule}  {len(found):,} in {count(tenants, 'tenant')}"
         first = found[0].message.partition("\n")[0]
-        yield from wrapped(
-            f"{visible(found[0].tenant or '')}: {visible(first)}", "    such as ", "    "
-        )
+        yield from wrapped(f"{visible(found[0].who)}: {visible(first)}", "    such as ", "    ")
