@@ -143,13 +143,14 @@ class Builder:
         value: Value
         children: dict[str, Spot] | list[Spot]
         if type(event) is MappingStartEvent:
-            value, children, end = self._mapping(depth + 1)
+            value, children, end, merge = self._mapping(depth + 1)
         else:
             value, children, end = self._sequence(depth + 1)
+            merge = -1
         if not event.flow_style:
             # libyaml ends a block where the next thing begins; it ends with its last line.
             end = self._block_end(start, end)
-        spot = Spot(key, start, end, children)
+        spot = Spot(key, start, end, children, merge=merge)
         if anchor is not None:
             self._open.discard(anchor)
             nodes = self._nodes - before + 1
@@ -173,7 +174,7 @@ class Builder:
 
     def _mapping(  # noqa: C901, PLR0912, PLR0915  the loop that the speed of a fleet hangs on: calls cost more than branches
         self, depth: int
-    ) -> tuple[dict[str, Value], dict[str, Spot], int]:
+    ) -> tuple[dict[str, Value], dict[str, Spot], int, int]:
         values: dict[str, Value] = {}
         spots: dict[str, Spot] = {}
         merge: tuple[Value, Spot] | None = None
@@ -185,7 +186,7 @@ class Builder:
                 if kind is MappingEndEvent:
                     if merge is not None:
                         self._merge(values, spots, *merge)
-                    return values, spots, event.end_mark.index
+                    return values, spots, event.end_mark.index, merge[1].key if merge else -1
                 at = self._odd_key(event)
             else:
                 at = event.start_mark.index
@@ -210,7 +211,7 @@ class Builder:
                         if clean is NOT_CLEAN
                         else clean
                     )
-                spot: Spot = _new(Spot, (at, start, end, None, -1))
+                spot: Spot = _new(Spot, (at, start, end, None, -1, -1))
             else:
                 value, spot = self._node(inner, at, depth)
             if name in values or (name == "<<" and event.implicit[0]):

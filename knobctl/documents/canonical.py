@@ -16,7 +16,6 @@ from knobctl.documents.layout import (
     is_flow,
     line_end,
     line_start,
-    merge_key,
     newline_of,
     next_line,
 )
@@ -207,7 +206,7 @@ def _reordered(text: str, mapping: Spot, rank: Callable[[str], int], *, header: 
     """Put the entries of one mapping in order, each with the comments above and beside it."""
     own = entries(text, mapping)
     order = sorted(own, key=lambda entry: rank(entry.name))
-    if order == own or merge_key(text, mapping) is not None:
+    if order == own or mapping.merge >= 0:
         return text
     if is_flow(text, mapping):
         return _reordered_flow(text, own, order)

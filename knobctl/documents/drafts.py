@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.documents.order import key_rank, knob_rank
 from knobctl.documents.reader import read_text
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
     from knobctl.documents.model import Kind
     from knobctl.knobs import Catalogue
+
+_PLAIN: Final = re.compile(r"[^\W\d][\w./@-]*(?: [\w./@-]+)*\Z").match
+"""Words that need no quotes anywhere, not even between braces."""
 
 
 def new_document(
@@ -107,9 +111,8 @@ def _quoted(text: str) -> str:
 
     if not text.isprintable():
         return str.__new__(DoubleQuotedScalarString, text)
-    read = read_text(text, "") if text.strip() == text and text else None
-    if read and not read.troubles and len(read.trees) == 1:
-        tree = read.trees[0]
+    if _PLAIN(text):
+        (tree,) = read_text(text, "").trees
         if tree.value == text and not tree.troubles:
             return text
     return str.__new__(SingleQuotedScalarString, text)

@@ -16,7 +16,6 @@ from knobctl.documents.layout import (
     is_merged,
     line_end,
     line_start,
-    merge_key,
     newline_of,
     next_line,
 )
@@ -153,7 +152,7 @@ def _cut_block(document: Document, own: list[Entry], number: int) -> str:
         raise _too_odd(document)
     start = comment_block(text, line_start(text, entry.key), indent)
     edited = text[:start] + text[after_value(text, entry.end) :]
-    if len(own) > 1 or merge_key(text, _knobs_spot(document)) is not None:
+    if len(own) > 1 or _knobs_spot(document).merge >= 0:
         return edited
     at = after_colon(text, _knobs_entry(document))
     return edited[:at] + " {}" + edited[at:]
@@ -167,10 +166,11 @@ def _cut_flow(document: Document, own: list[Entry], number: int) -> str:
     if number == 0:
         return text[: entry.key] + text[entry.end :]
     comma = _comma(text, own[number - 1].end, entry.key)
+    if not text[comma + 1 : entry.key].strip():
+        rest = text[entry.end : line_end(text, entry.end)].lstrip(" \t")
+        end = line_end(text, entry.end) if rest.startswith("#") else entry.end
+        return text[:comma] + text[end:]
     edited = _cut_stretch(text, entry.key, entry.end)
-    between = text[comma + 1 : entry.key]
-    if not between.strip() and "\n" not in between and "\r" not in between:
-        return text[:comma] + text[entry.end :]
     return edited[:comma] + edited[comma + 1 :]
 
 
@@ -238,7 +238,7 @@ def _predecessor(own: list[Entry], name: str, catalogue: Catalogue) -> Entry | N
 
 def _inserted_block(document: Document, own: list[Entry], before: Entry | None, line: str) -> str:
     text, around = document.text.text, _knobs_spot(document)
-    merge = merge_key(text, around)
+    merge = around.merge if around.merge >= 0 else None
     first = own[0].key if own else merge
     indent = indentation(text, first) if first is not None else None
     if first is None or indent is None:
@@ -261,13 +261,25 @@ def _inserted_flow(document: Document, own: list[Entry], before: Entry | None, p
     text, around = document.text.text, _knobs_spot(document)
     if not own:
         at = around.start + 1
-        return f"{text[:at]}{pair}{', ' if merge_key(text, around) is not None else ''}{text[at:]}"
-    indent = indentation(text, (before or own[0]).key)
-    gap = " " if indent is None else newline_of(text) + indent
-    if before is not None:
-        return f"{text[: before.end]},{gap}{pair}{text[before.end :]}"
-    at = own[0].key
-    return f"{text[:at]}{pair},{gap}{text[at:]}"
+        return f"{text[:at]}{pair}{', ' if around.merge >= 0 else ''}{text[at:]}"
+    neighbour = before or own[0]
+    indent = indentation(text, neighbour.key)
+    newline = newline_of(text)
+    following = own[own.index(before) + 1 :][:1] if before else own[:1]
+    if following:
+        # Between lines if there are any: a comment beside a knob must stay beside it.
+        at = following[0].key
+        if (depth := indentation(text, at)) is None:
+            return f"{text[:at]}{pair}, {text[at:]}"
+        at = comment_block(text, line_start(text, at), depth)
+        return f"{text[:at]}{depth}{pair},{newline}{text[at:]}"
+    end = neighbour.end
+    rest = text[end : line_end(text, end)]
+    if rest.lstrip(" \t").startswith("#"):
+        at = end + len(rest)
+        return f"{text[:end]},{rest}{newline}{indent or '  '}{pair}{text[at:]}"
+    gap = " " if indent is None else newline + indent
+    return f"{text[:end]},{gap}{pair}{text[end:]}"
 
 
 def _with_knobs(document: Document, name: str, literal: str) -> str:
@@ -305,7 +317,12 @@ def _verified(before: Document, edited: str, wanted: Mapping[str, Value]) -> Doc
         knobs = value.get("knobs") if isinstance(value, dict) else None
         if isinstance(value, dict) and isinstance(knobs, dict) and _equal(knobs, wanted):
             return Document(before.kind, before.name, value, text, tree, before.index)
-    if any(spot.via >= 0 for tree in before.text.trees for _, spot in tree.spot.walk()):
+    if any(
+        spot.via >= 0
+        for read in (before.text, text)
+        for tree in read.trees
+        for _, spot in tree.spot.walk()
+    ):
         raise EditRefusedError(
             "edit-through-alias",
             f"the edit of {before.name} would change what an alias or merge key in {before.source} refers to",
@@ -341,9 +358,10 @@ def _value_of(literal: str) -> Value:
     """What a literal reads as."""
     text = read_text(literal, "")
     if len(text.trees) == 1 and not text.troubles and not text.trees[0].troubles:
-        value = text.trees[0].value
-        if isinstance(value, (int, float, str)) and not isinstance(value, bool):
-            return value
+        tree = text.trees[0]
+        whole = (tree.spot.start, tree.spot.end) == (0, len(literal))
+        if whole and isinstance(tree.value, (int, float, str)) and not isinstance(tree.value, bool):
+            return tree.value
     raise EditRefusedError("wrong-type", f"{literal} is no knob's value")
 
 

@@ -97,12 +97,6 @@ def entries(text: str, mapping: Spot) -> list[Entry]:
     return sorted(found, key=lambda entry: entry.key)
 
 
-def merge_key(text: str, mapping: Spot) -> int | None:
-    """Where a mapping's merge key stands; None where it merges nothing in."""
-    assert isinstance(mapping.children, dict)
-    return next((spot.via for spot in mapping.children.values() if is_merged(text, spot)), None)
-
-
 def after_colon(text: str, entry: Entry) -> int:
     """Behind the colon of an entry, and behind an anchor or tag that stands there."""
     found = _COLON(text, entry.key_end)

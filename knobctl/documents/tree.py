@@ -29,6 +29,8 @@ class Spot(NamedTuple):
     """Spots of a mapping's values or a sequence's items."""
     via: int = -1
     """Where the alias or merge key stands through which the node was reached; -1 if written here."""
+    merge: int = -1
+    """Where a mapping's own merge key stands; -1 if it has none."""
 
     def walk(self, path: Path = ()) -> Iterator[tuple[Path, Spot]]:
         """This spot and all below it, in the order of the text, with their paths."""

@@ -1,0 +1,159 @@
+"""A Git revision as a tree of files: what a branch had, without a checkout."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from knobctl.documents.reader import MAX_BYTES
+from knobctl.documents.repository import Repository, open_repository
+from knobctl.documents.revisions import GitTree
+from knobctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run Git as nobody in particular."""
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(
+        ["git", "-C", str(folder), *identity, *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    """A Git repository with two commits, the first tagged `v1`."""
+    root = tmp_path / "repo"
+    (root / "fleet" / "tenants").mkdir(parents=True)
+    (root / "fleet" / "knobctl.toml").write_text('skip = ["drafts"]\n')
+    (root / "fleet" / "tenants" / "a.yaml").write_text(
+        "tenant: a\nlayers: [base]\nknobs: {rrf_k: 10}\n"
+    )
+    (root / "fleet" / "tenants" / "gone.yaml").write_text("tenant: gone\n")
+    (root / "fleet" / "base.yaml").write_text("layer: base\nknobs: {mmr_lambda: 0.5}\n")
+    (root / "fleet" / "drafts").mkdir()
+    (root / "fleet" / "drafts" / "d.yaml").write_text("tenant: d\n")
+    (root / "fleet" / ".hidden.yaml").write_text("tenant: h\n")
+    (root / "fleet" / "link.yaml").symlink_to("tenants/a.yaml")
+    (root / "outside.yaml").write_text("tenant: outside\n")
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "one")
+    git(root, "tag", "v1")
+    (root / "fleet" / "tenants" / "a.yaml").write_text(
+        "tenant: a\nlayers: [base]\nknobs: {rrf_k: 20}\n"
+    )
+    (root / "fleet" / "tenants" / "new.yaml").write_text("tenant: new\n")
+    (root / "fleet" / "tenants" / "gone.yaml").unlink()
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "two")
+    return root
+
+
+def at(repo: Path, revision: str, *paths: str) -> Repository:
+    """Open the fleet at a revision."""
+    with GitTree(repo / "fleet", revision) as files:
+        return open_repository(paths, catalogue=None, cwd=repo, stdin=bytes, files=files)
+
+
+def test_a_revision_has_the_documents_of_its_day(repo: Path) -> None:
+    """Layers too; hidden, skipped and linked files are no documents, nor is what lies above the root."""
+    then, now = at(repo, "v1", "fleet"), at(repo, "HEAD", "fleet")
+    assert [document.name for document in then.judged] == ["base", "a", "gone"]
+    assert [document.name for document in now.judged] == ["base", "a", "new"]
+    assert then.effective(then.tenants[0]).desired == {"rrf_k": 10, "mmr_lambda": 0.5}
+    assert now.effective(now.tenants[0]).desired == {"rrf_k": 20, "mmr_lambda": 0.5}
+    assert then.findings == []
+
+
+def test_sources_name_the_revision(repo: Path) -> None:
+    """So that nobody looks for the line in the working folder."""
+    (document,) = at(repo, "v1", "fleet/tenants/a.yaml").judged
+    assert document.source == "v1:fleet/tenants/a.yaml"
+
+
+def test_a_path_that_the_revision_lacks_is_no_fault(repo: Path) -> None:
+    """A branch may add it."""
+    for paths in (
+        ("fleet/tenants/new.yaml",),
+        ("fleet/nowhere",),
+        ("fleet/tenants/new.yaml", "fleet/tenants/a.yaml"),
+    ):
+        assert [document.name for document in at(repo, "v1", *paths).judged] == (
+            ["a"] if len(paths) > 1 else []
+        )
+
+
+def test_a_whole_file_is_judged_as_in_the_folder(repo: Path) -> None:
+    """The rest of the revision is read for its layers."""
+    repository = at(repo, "v1", "fleet/tenants/a.yaml")
+    assert {document.name for document in repository.others} == {"base", "gone"}
+
+
+@pytest.mark.parametrize("revision", ["HEAD", "HEAD~1", "v1", "main", "HEAD^{/one}", "@"])
+def test_every_name_of_a_commit_is_a_revision(repo: Path, revision: str) -> None:
+    """As Git itself takes them; a full hash too."""
+    tree = GitTree(repo, revision)
+    assert len(tree.commit) == 40
+    assert GitTree(repo, tree.commit).commit == tree.commit
+
+
+@pytest.mark.parametrize(
+    "revision",
+    [
+        "nope",
+        "",
+        "--help",
+        "--output=/tmp/x",
+        "-x",
+        "HEAD --all",
+        "HEAD\nx",
+        "$(id)",
+        "HEAD:fleet",
+        "v1..HEAD",
+    ],
+)
+def test_what_is_no_revision_is_a_usage_error(repo: Path, revision: str) -> None:
+    """An option or a shell's words are taken for a name, and not found."""
+    with pytest.raises(UsageError):
+        GitTree(repo, revision)
+
+
+def test_no_git_repository_is_a_usage_error(tmp_path: Path) -> None:
+    """With Git's own words."""
+    with pytest.raises(UsageError, match="not a git repository"):
+        GitTree(tmp_path, "HEAD")
+
+
+def test_a_big_blob_is_read_to_the_limit_and_the_next_file_is_right(repo: Path) -> None:
+    """The rest of it is passed over, not taken for the next answer."""
+    (repo / "big.yaml").write_bytes(b"# x\n" * MAX_BYTES)
+    (repo / "z.yaml").write_text("tenant: z\n")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "big")
+    with GitTree(repo, "HEAD") as files:
+        assert len(files.read("big.yaml")) == MAX_BYTES + 1
+        assert files.read("z.yaml") == b"tenant: z\n"
+        with pytest.raises(OSError, match="no such file"):
+            files.read("nowhere.yaml")
+
+
+def test_names_that_git_would_quote_are_names(repo: Path) -> None:
+    """Blanks, quotes, line ends and letters of any script."""
+    names = ["a b.yaml", 'q"uote.yaml', "ä\U0001f600.yaml", "line\nend.yaml"]
+    for name in names:
+        (repo / name).write_text("tenant: t\n")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "names")
+    with GitTree(repo, "HEAD") as files:
+        found = set(files.names("", lambda _: False))
+        assert set(names) < found
+        assert {files.read(name) for name in names} == {b"tenant: t\n"}
