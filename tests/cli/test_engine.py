@@ -185,6 +185,17 @@ def test_the_default_store_is_in_the_data_folder(knobctl: Knobctl) -> None:
     assert (home / "data" / "knobctl" / "engine.db").is_file()
 
 
+def test_a_data_folder_that_cannot_be_made_is_said(knobctl: Knobctl) -> None:
+    """Exit 8: there is no engine."""
+    file = knobctl.write("file", "")
+    done = knobctl(
+        *("engine", "token", "--subject", "a", "--clearance", "L3", "--tenant", "t"),
+        XDG_DATA_HOME=str(file),
+    )
+    assert done.code == 8
+    assert "cannot be made: Not a directory" in done.err
+
+
 def test_the_help_names_what_is_offered(knobctl: Knobctl) -> None:
     """serve and token, no more."""
     done = knobctl("engine", "--help")

@@ -71,6 +71,13 @@ def test_names_that_are_no_knobs_are_refused(
     assert [violation.field for violation in refused.value.violations] == ["no_such_knob", "rrfK"]
 
 
+def test_a_reason_is_unicode_text(tmp_path: Path, open_at: Callable[..., KnobsService]) -> None:
+    """A lone surrogate has no UTF-8 and no canonical JSON, so it has no hash either."""
+    service = open_at(tmp_path / "engine.db")
+    with pytest.raises(ServiceError, match="no valid Unicode"):
+        service.update(ME, "acme", {}, reason="\ud800")
+
+
 def test_a_clock_that_jumps_changes_nothing_but_the_time(
     tmp_path: Path, open_at: Callable[..., KnobsService]
 ) -> None:
