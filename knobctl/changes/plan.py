@@ -25,6 +25,10 @@ FORMAT: Final = "knobctl-plan"
 FORMAT_VERSION: Final = 1
 
 
+class NoCanonicalFormError(InputError):
+    """A value of which there is no canonical JSON."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantPlan:
     """What is planned for one tenant: its whole set, and the state that the set was made against."""
@@ -181,12 +185,12 @@ def digest(value: Any) -> str:  # noqa: ANN401  any plain JSON value
     """SHA-256, lower-case hex, over the RFC 8785 form of a plain value.
 
     Raises:
-        InputError: If the value has no such form: a number beyond a double, for instance.
+        NoCanonicalFormError: If the value has no such form: a number beyond a double, for instance.
     """
     try:
         return hashlib.sha256(rfc8785.dumps(value)).hexdigest()
     except rfc8785.CanonicalizationError as error:
-        raise InputError(f"there is no canonical JSON of this: {error}") from error
+        raise NoCanonicalFormError(f"no canonical JSON: {str(error)[-80:]}") from error
 
 
 def schema_digest(catalogue: Catalogue) -> str:

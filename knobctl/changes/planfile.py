@@ -9,8 +9,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from knobctl.changes.diff import diff_sets
 from knobctl.changes.limits import Limits
-from knobctl.changes.plan import FORMAT, FORMAT_VERSION, Plan, TenantPlan, digest
-from knobctl.errors import InputError
+from knobctl.changes.plan import (
+    FORMAT,
+    FORMAT_VERSION,
+    NoCanonicalFormError,
+    Plan,
+    TenantPlan,
+    digest,
+    schema_digest,
+)
+from knobctl.errors import ConflictError, InputError
 from knobctl.finding import Finding, Location, Severity
 from knobctl.text import visible
 
@@ -23,7 +31,6 @@ MAX_BYTES = 256 * 1024 * 1024
 """About 100,000 tenants. A larger plan is no plan that anybody reviewed."""
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Number = Annotated[int | float, Field(allow_inf_nan=False)]
 Scalar = Annotated[int | float | str, Field(union_mode="left_to_right")]
 TenantName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$")]
 
@@ -122,6 +129,7 @@ def read_plan(raw: bytes, source: str, catalogue: Catalogue) -> Plan:
 
     Raises:
         InputError: Naming what is wrong with it, for whoever has to make a new one.
+        ConflictError: If it was made with another schema of the knobs.
     """
     document = _parse(raw, source)
     _verify_format(document, source)
@@ -130,6 +138,11 @@ def read_plan(raw: bytes, source: str, catalogue: Catalogue) -> Plan:
     except ValidationError as error:
         raise InputError(f"{source} is no plan of knobctl: {_first(error)}", hint=_AGAIN) from error
     _verify_digests(document, source)
+    if file.plan.schema_digest != schema_digest(catalogue):
+        raise ConflictError(
+            f"the schema of the knobs is not the one that {source} was made with; nothing was written.",
+            hint="plan again and review the new plan: knobctl plan -o FILE",
+        )
     tenants = tuple(_tenant(entry, source, catalogue) for entry in file.plan.tenants)
     names = [tenant.tenant for tenant in tenants]
     if names != sorted(set(names)):
@@ -197,21 +210,18 @@ def _first(error: ValidationError) -> str:
 
 
 def _verify_digests(document: Mapping[str, Any], source: str) -> None:
-    for entry in document["plan"]["tenants"]:
-        if (
-            digest({key: value for key, value in entry.items() if key != "digest"})
-            != entry["digest"]
-        ):
-            raise InputError(
-                f"{source}: the digest of {entry['tenant']} is not that of its content; the plan was changed after it was made",
-                hint=_AGAIN,
-            )
-    if (
-        digest({key: value for key, value in document.items() if key != "digest"})
-        != document["digest"]
-    ):
+    try:
+        for entry in document["plan"]["tenants"]:
+            _verify_digest(entry, f"{source}: {entry['tenant']}")
+        _verify_digest(document, source)
+    except NoCanonicalFormError as error:
+        raise InputError(f"{source} is no plan of knobctl: {error.message}", hint=_AGAIN) from error
+
+
+def _verify_digest(value: Mapping[str, Any], what: str) -> None:
+    if digest({key: part for key, part in value.items() if key != "digest"}) != value["digest"]:
         raise InputError(
-            f"{source}: the digest is not that of its content; the plan was changed after it was made",
+            f"{what}: the digest is not that of the content; the plan was changed after it was made",
             hint=_AGAIN,
         )
 
@@ -220,9 +230,9 @@ def _tenant(entry: _Tenant, source: str, catalogue: Catalogue) -> TenantPlan:
     existing = _set(entry.base, f"{source}: base of {entry.tenant}", catalogue)
     desired = _set(entry.set_, f"{source}: set of {entry.tenant}", catalogue)
     changes = diff_sets(catalogue, existing, desired)
-    if [change.as_json() for change in changes] != [
-        change.model_dump() for change in entry.changes
-    ]:
+    said = [change.model_dump() for change in entry.changes]
+    paths = [change.field_path for change in changes]
+    if [change.as_json() for change in changes] != said or paths != entry.changed_field_paths:
         raise InputError(
             f"{source}: the changes of {entry.tenant} are not what leads from its base to its set",
             hint=_AGAIN,
