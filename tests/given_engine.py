@@ -91,8 +91,7 @@ class GivenEngine:
         class Handler(_Handler):
             given = engine
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
+        self.server = _Server(("127.0.0.1", 0), Handler)
         if self.tls:
             self.server.socket = self.tls.wrap_socket(self.server.socket, server_side=True)
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
@@ -137,6 +136,13 @@ class GivenEngine:
         self.server.shutdown()
         self.server.server_close()
         self.thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """Say nothing: a client that gave up has closed its end."""
 
 
 class _Handler(BaseHTTPRequestHandler):

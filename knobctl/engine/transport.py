@@ -198,7 +198,6 @@ def new_session(network: Network) -> requests.Session:
     """Make a session that asks the environment nothing; proxy and trust are decided already."""
     session = requests.Session()
     session.trust_env = False  # a third faster, and no netrc
-    session.max_redirects = 0
     session.headers.clear()
     session.headers["User-Agent"] = "knobctl"
     session.headers["Accept-Encoding"] = "gzip"

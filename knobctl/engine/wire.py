@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from knobctl.knobs import Catalogue, Knob, KnobValue
 
 _NUMBER: Final = re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?\Z", re.ASCII)
-_HUMP: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
+_HUMP: Final = re.compile(r"(?<!^)([A-Z])")
 _EMPTY_EVENT: Final[Mapping[str, Any]] = {
     "event_id": "",
     "type": "",
