@@ -175,7 +175,7 @@ def _max_tenants(number: int, bounds: Sequence[Bound]) -> Iterator[Refusal]:
         tightest = min(broken, key=lambda bound: bound.value)
         yield Refusal(
             "max_tenants",
-            f"{count(number, 'tenant')} would change, the limit of {tightest.place} is {int(tightest.value):,}.",
+            f"{count(number, 'tenant')} would change, {tightest.says('limit')}.",
             str(number),
         )
 
@@ -188,7 +188,7 @@ def _max_share(number: int, managed: int, bounds: Sequence[Bound]) -> Iterator[R
         yield Refusal(
             "max_share",
             f"{number:,} of {count(managed, 'managed tenant')} would change ({percent(found)}), "
-            f"the limit of {tightest.place} is {tightest.text}.",
+            f"{tightest.says('limit')}.",
             percent(found),
         )
 
@@ -213,7 +213,7 @@ def _largest_steps(changed: Sequence[TenantPlan], bounds: Mapping[str, Bound]) -
             yield Refusal(
                 "largest_step",
                 f"{tenant}{more}: {knob} moves by {text}, from {spelled(change.effective_before)} to "
-                f"{spelled(change.effective_after)}; the largest step of {bound.place} is {bound.text}.",
+                f"{spelled(change.effective_after)}; {bound.says('largest step')}.",
                 f"{knob}:{text}",
             )
 

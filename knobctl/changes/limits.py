@@ -22,8 +22,16 @@ class Bound:
     value: Fraction
     text: str
     """The number as it is written: `500`, `10%`, `0.1`."""
-    place: str
-    """The setting, for people: `fleet production (fleet.yaml:4)` or `--max-tenants`."""
+    setter: str
+    """Who sets it, for people: `fleet production` or `--max-tenants`."""
+    place: str = ""
+    """Where: `fleet.yaml:4`; empty for a flag."""
+
+    def says(self, what: str) -> str:
+        """Say a limit: `the limit of fleet production is 500 (fleet.yaml:4)`."""
+        return (
+            f"the {what} of {self.setter} is {self.text}{f' ({self.place})' if self.place else ''}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +65,20 @@ class Limits:
         """The limits as a plan records them: for those who review it, not for `apply`."""
         return {
             "max_tenants": [
-                {"limit": bound.text, "set_by": bound.place} for bound in self.max_tenants
+                {"limit": bound.text, "set_by": _set_by(bound)} for bound in self.max_tenants
             ],
-            "max_share": [{"limit": bound.text, "set_by": bound.place} for bound in self.max_share],
+            "max_share": [
+                {"limit": bound.text, "set_by": _set_by(bound)} for bound in self.max_share
+            ],
             "largest_step": {knob: bound.text for knob, bound in self.largest_step.items()},
             "protected": sorted(self.protected),
             "freezes": [freeze.name for freeze in self.freezes],
             "reason_required": self.reason_required is not None,
         }
+
+
+def _set_by(bound: Bound) -> str:
+    return f"{bound.setter} ({bound.place})" if bound.place else bound.setter
 
 
 def limits_of(
@@ -129,9 +143,7 @@ def _fleet_limits(fleet: Document) -> Limits:
         max_tenants=tuple(_bounds(fleet, limits, "max_tenants")),
         max_share=tuple(_bounds(fleet, limits, "max_share")),
         largest_step={
-            knob: Bound(
-                Fraction(str(step)), str(step), _place(fleet, "limits", "largest_step", knob)
-            )
+            knob: _bound(fleet, Fraction(str(step)), str(step), "limits", "largest_step", knob)
             for knob, step in (limits.get("largest_step") or {}).items()
         },
         protected={
@@ -157,13 +169,13 @@ def _bounds(fleet: Document, limits: Mapping[str, Any], name: str) -> list[Bound
     if name not in limits:
         return []
     text = str(limits[name])
-    return [
-        Bound(
-            share(text) if name == "max_share" else Fraction(text),
-            text,
-            _place(fleet, "limits", name),
-        )
-    ]
+    value = share(text) if name == "max_share" else Fraction(text)
+    return [_bound(fleet, value, text, "limits", name)]
+
+
+def _bound(fleet: Document, value: Fraction, text: str, *path: str) -> Bound:
+    place = f"{fleet.source}:{fleet.location(*path).line}"
+    return Bound(value, text, f"fleet {fleet.name}", place)
 
 
 def _list(fleet: Document, name: str) -> Sequence[Any]:
