@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.model import Document, Kind
 from knobctl.finding import Finding, Related, Severity
@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from knobctl.documents.repository import Repository
+
+CLAIM_RULES: Final = frozenset(
+    {*(f"duplicate-{kind.value}" for kind in Kind), "unknown-layer", "layer-named-twice"}
+)
+"""The rules of this module: what is wrong between documents, not in one."""
 
 
 def claim_findings(repository: Repository) -> list[Finding]:

@@ -138,7 +138,14 @@ class Document:
         spots = around.children if around else None
         if not isinstance(spots, dict):
             return found
+        twice = {
+            trouble.related[0][1]
+            for trouble in self.tree.troubles
+            if trouble.rule == "duplicate-key"
+        }
         for key, value in self.knobs.items():
+            if twice and spots[key].key in twice:
+                continue
             knob = catalogue.by_any_name.get(key)
             if knob is None or not knob.accepts(value):
                 continue

@@ -58,6 +58,10 @@ class Repository:
     texts: dict[str, Text] = field(default_factory=dict)
     """By source, the texts of the judged files and of those around them that hold documents of ours."""
 
+    def path_of(self, source: str) -> Path | None:
+        """Where a file lies; None for standard input."""
+        return None if source == STDIN else self.root / self.names[source]
+
     @property
     def documents(self) -> list[Document]:
         """All documents, the judged ones first."""

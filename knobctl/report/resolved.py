@@ -1,0 +1,117 @@
+"""Resolved layers for people and machines: what is in force, where it comes from, what it hid."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from knobctl.report.sets import table
+from knobctl.text import count, spelled, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from knobctl.documents.model import Effective, Written
+    from knobctl.errors import ExitCode
+    from knobctl.finding import Finding
+    from knobctl.knobs import Knob
+
+PLATFORM: Final = "platform default"
+
+
+def resolved_text(resolved: Sequence[Effective], *, every_knob: bool, colored: bool) -> str:
+    """Write tenants for people, a block each.
+
+    Args:
+        resolved: The tenants, in order.
+        every_knob: Whether the knobs that nothing writes are listed too.
+        colored: Whether names stand out.
+    """
+    return "\n\n".join(_block(one, every_knob, colored) for one in resolved)
+
+
+def _block(one: Effective, every_knob: bool, colored: bool) -> str:
+    name = click.style(visible(one.tenant), bold=True) if colored else visible(one.tenant)
+    place = one.document.location("tenant")
+    lines = [f"{name}  {visible(place.file)}:{place.line}: {_how_many(one)}"]
+    rows = [_row(one, knob) for knob in one.catalogue if every_knob or knob.name in one.origins]
+    if rows:
+        lines += [f"  {line}" for line in table(rows).splitlines()]
+    return "\n".join(lines)
+
+
+def _how_many(one: Effective) -> str:
+    written = len(one.origins)
+    if not written:
+        return f"all {len(one.catalogue)} knobs at the platform default"
+    layers = one.document.layers
+    through = f" through {' < '.join(map(visible, layers))}" if layers else ""
+    return f"{count(written, 'knob')} written{through}, {len(one.catalogue) - written} at the platform default"
+
+
+def _row(one: Effective, knob: Knob) -> tuple[str, str, str, str]:
+    effective = spelled(one.values[knob.name])
+    chain = one.origins.get(knob.name)
+    if not chain:
+        return knob.name, effective, PLATFORM, ""
+    remarks = []
+    if chain[0].value == knob.unset:
+        remarks.append(f"a written {spelled(knob.unset)} means the platform default")
+    if via := chain[0].via:
+        remarks.append(f"through {visible(via.file)}:{via.line}:{via.column}")
+    remarks += [f"hides {spelled(hidden.value)} of {_place(hidden)}" for hidden in chain[1:]]
+    return knob.name, effective, _place(chain[0]), "; ".join(remarks)
+
+
+def _place(written: Written) -> str:
+    place = written.location
+    return f"{visible(place.file)}:{place.line}:{place.column}"
+
+
+def resolved_json(
+    resolved: Sequence[Effective], findings: Sequence[Finding], code: ExitCode
+) -> str:
+    """Write tenants for machines; see `schemas/output-resolve.v1.schema.json`."""
+    answer = {
+        "version": 1,
+        "command": "resolve",
+        "outcome": code.outcome,
+        "exit_code": int(code),
+        "tenants": [_tenant_json(one) for one in resolved],
+        "findings": [finding.as_json() for finding in findings],
+    }
+    return json.dumps(answer, indent=2, ensure_ascii=False)
+
+
+def _tenant_json(one: Effective) -> dict[str, Any]:
+    return {
+        "tenant": one.tenant,
+        "file": one.document.source,
+        "layers": list(one.document.layers),
+        "knobs": dict(one.desired),
+        "effective": dict(one.values),
+        "origins": {
+            knob.name: {
+                **_written_json(one.origins[knob.name][0]),
+                "hidden": [_written_json(hidden) for hidden in one.hidden(knob.name)],
+            }
+            for knob in one.catalogue
+            if knob.name in one.origins
+        },
+    }
+
+
+def _written_json(written: Written) -> dict[str, Any]:
+    place, via = written.location, written.via
+    return {
+        "value": written.value,
+        "literal": written.literal,
+        "kind": written.document.kind.value,
+        "document": written.document.name,
+        "file": place.file,
+        "line": place.line,
+        "column": place.column,
+        "via": {"line": via.line, "column": via.column} if via else None,
+    }
