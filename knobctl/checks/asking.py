@@ -140,12 +140,15 @@ def _is_asked(policy: Policy, subject: Subject) -> bool:
 
 
 def _each(policy: Policy, subject: Subject) -> Iterable[str]:
-    """The knobs for which an `each` policy is asked."""
+    """The knobs for which an `each` policy is asked; none of whose value nothing is known."""
+    names: Iterable[str] = subject.literals
     if policy.each is Each.RESET:
-        return [name for name in subject.live or () if name not in subject.literals]
-    if policy.severity is Severity.INFO and subject.base is not None:
-        return [name for name in subject.literals if name in subject.news]
-    return subject.literals
+        names = [name for name in subject.live or () if name not in subject.literals]
+    elif policy.severity is Severity.INFO and subject.base is not None:
+        names = [name for name in subject.literals if name in subject.news]
+    if subject.faulty:
+        return [name for name in names if name not in subject.faulty]
+    return names
 
 
 def _values_seen(policy: Policy, subject: Subject, name: str | None) -> object:

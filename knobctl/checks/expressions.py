@@ -230,23 +230,34 @@ def policy_error(
 
 
 def place_inside(document: Document, path: tuple[str | int, ...], offset: int) -> Location:
-    """The place of one character of a text value; the value's own where the file spells it otherwise."""
+    """The place of one character of a text value; the value's own where the file spells it otherwise.
+
+    Blanks are not counted: a folded text has other ones in the file than in the value.
+    """
     whole = document.location(*path)
     spot = document.spot(*path)
     value = value_at(document.value, path)
     if spot is None or not isinstance(value, str):
         return whole
     written = document.literal(*path)
-    at = 0
-    for line in value[:offset].split("\n")[:-1]:
-        found = written.find(line, at)
-        if found < 0:
+    at = _SCALAR_START.match(written).end()  # type: ignore[union-attr]  # matches the empty text too
+    for sign in value[:offset]:
+        if sign.isspace():
+            continue
+        at = _past_blanks(written, at)
+        if written[at : at + 1] != sign:
             return whole
-        at = found + len(line)
-    last = value[:offset].rpartition("\n")[2]
-    rest = value[offset:].partition("\n")[0]
-    found = written.find(last + rest, at)
-    if found < 0:
-        return whole
-    place = spot.start + found + len(last)
-    return document.text.location(place, place + (1 if rest else 0))
+        at += 1
+    at = _past_blanks(written, at)
+    if value[offset : offset + 1].strip() != written[at : at + 1]:
+        return whole if offset < len(value) else document.text.location(spot.start + at)
+    return document.text.location(spot.start + at, spot.start + at + 1)
+
+
+_SCALAR_START: Final = re.compile(r"[|>][^\n]*\n|[\"']|")
+
+
+def _past_blanks(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
