@@ -79,7 +79,10 @@ class Expression:
         Raises:
             ExpressionError: A key that is not there, a division by zero, mixed types, too many steps.
         """
-        result = self.compiled.eval(variables)
+        try:
+            result = self.compiled.eval(variables)
+        except RuntimeError as error:  # more steps than CEL allows
+            raise ExpressionError(_plainer(str(error))) from error
         if result.type() == cel.Type.ERROR:
             message = str(result.value()).partition(": ")[2] or str(result.value())
             raise ExpressionError(_plainer(message))
@@ -148,7 +151,8 @@ def compile_expression(text: str) -> Expression:
 
 def _plainer(message: str) -> str:
     """CEL's own words without its containers and token lists."""
-    message = message.removesuffix(" [INVALID_ARGUMENT]")
+    message = re.sub(r" \[[A-Z_]+\]$", "", message)
+    message = re.sub(r"^[A-Z_]+: ", "", message)
     message = re.sub(r" \(in container ''\)", "", message)
     return re.sub(r" expecting \{.*\}", "", message).replace("'<EOF>'", "the end")
 

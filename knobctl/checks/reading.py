@@ -123,7 +123,11 @@ def resolved(entry: str, catalogue: Catalogue) -> tuple[str, ...]:
 
 
 def with_role(pattern: str, catalogue: Catalogue) -> Iterator[str]:
-    """The knobs whose role matches a pattern such as `depth.*`, in the order of the schema."""
+    """The knobs whose role matches a pattern such as `depth.*`, in the order of the schema.
+
+    `ranker.*` means the modes of the rankers, not what else is said of rankers, such as their timeout.
+    """
     for role, knob in catalogue.by_role.items():
-        if fnmatchcase(role, pattern):
+        kind, _, ranker = role.rpartition(".")
+        if fnmatchcase(role, pattern) and (kind != "ranker" or ranker in catalogue.rankers):
             yield knob.name

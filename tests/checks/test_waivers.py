@@ -1,0 +1,116 @@
+"""Waivers: what they cover, until when, and that nothing about them is silent."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from knobctl.finding import Severity
+from tests.checks.documents import TODAY, acme, by_rule, checked, place
+
+CEILING = "floor-above-vector-ceiling"
+HIGH = acme(retrieval_min_score=0.45, gate_expanded_floor=0.45)
+
+
+def waiver(
+    rule: str = CEILING, who: str = "tenants: [acme]", expires: str = "2099-03-31", up_to: str = ""
+) -> str:
+    """A waiver, followed by whatever comes next."""
+    bound = f"up_to: {up_to}\n" if up_to else ""
+    return f"waiver: w\nrule: {rule}\n{who}\n{bound}reason: r\napproved_by: p\nexpires: {expires}\n---\n"
+
+
+def test_a_waived_finding_stays_visible_and_fails_nothing() -> None:
+    """It names its waiver, and is counted by itself."""
+    report = checked(waiver() + HIGH)
+    finding = by_rule(report)[CEILING]
+    assert finding.waived_by == "w"
+    assert (report.warnings, report.waived, report.exit_code(Severity.WARNING)) == (0, 1, 0)
+
+
+def test_a_waiver_covers_errors_infos_and_warnings_alike() -> None:
+    """A team that fails its runs on warnings needs exemptions from warnings; so for the others."""
+    wide = checked(waiver("pipeline-width") + acme(assembly_max_chunks=150))
+    assert (wide.errors, wide.waived, wide.exit_code()) == (0, 1, 0)
+    quiet = checked(waiver("redundant-default") + acme(result_cache_ttl_seconds=300))
+    assert (quiet.infos, quiet.waived) == (0, 1)
+
+
+@given(st.integers(-400, 400))
+def test_the_last_day_counts(days: int) -> None:
+    """One function decides, on a day that is given: through the last day it covers, after it it is an error."""
+    last = TODAY + timedelta(days=days)
+    report = checked(waiver(expires=last.isoformat()) + HIGH)
+    expired = days < 0
+    assert (by_rule(report)[CEILING].waived_by is None) is expired
+    assert ("waiver-expired" in by_rule(report)) is expired
+    assert bool(report.errors) is expired
+
+
+def test_an_expired_waiver_says_so_at_its_day_and_what_it_covered_counts_again() -> None:
+    """The message names the last day and today."""
+    report = checked(waiver(expires="2026-01-31") + HIGH, today=date(2026, 2, 1))
+    finding = by_rule(report)["waiver-expired"]
+    assert (place(finding), finding.severity) == ("6:10", Severity.ERROR)
+    assert "last day was 2026-01-31, today is 2026-02-01" in finding.message
+    assert (report.warnings, report.waived, int(report.exit_code())) == (1, 0, 4)
+
+
+def test_an_unused_waiver_is_a_warning() -> None:
+    """It is not counted as waived, and stands at its name."""
+    report = checked(waiver() + acme(retrieval_min_score=0.2, gate_expanded_floor=0.2))
+    finding = by_rule(report)["waiver-unused"]
+    assert (place(finding), finding.severity, report.waived) == ("1:9", Severity.WARNING, 0)
+
+
+@pytest.mark.parametrize(
+    ("written", "covered"),
+    [("0.45", True), ("0.450", True), ("0.5", True), ("0.44", False), ("0", False)],
+)
+def test_up_to_bounds_the_value(written: str, covered: bool) -> None:
+    """The bound itself is covered; beyond it the finding counts."""
+    report = checked(waiver(up_to=written) + HIGH)
+    assert (by_rule(report)[CEILING].waived_by == "w") is covered
+
+
+@pytest.mark.parametrize(
+    ("who", "covered"),
+    [
+        ("tenants: [acme]", True),
+        ("tenants: [bolt, acme]", True),
+        ("tenants: [bolt]", False),
+        ("labels: {tier: legacy}", True),
+        ("labels: {tier: legacy, region: eu}", True),
+        ("labels: {tier: legacy, region: us}", False),
+        ("labels: {owner: legacy}", False),
+    ],
+)
+def test_a_waiver_is_for_tenants_by_name_or_by_all_of_its_labels(who: str, covered: bool) -> None:
+    """One label that does not fit is enough for it not to cover."""
+    report = checked(waiver(who=who) + HIGH + "labels: {tier: legacy, region: eu}\n")
+    assert (by_rule(report)[CEILING].waived_by == "w") is covered
+
+
+def test_leniency_does_not_leak_to_the_next_tenant() -> None:
+    """Whatever the order, only the named tenant is let off."""
+    other = HIGH.replace("acme", "bolt")
+    for text in (f"{waiver()}{HIGH}---\n{other}", f"{waiver()}{other}---\n{HIGH}"):
+        found = {one.tenant: one.waived_by for one in checked(text).findings if one.rule == CEILING}
+        assert found == {"acme": "w", "bolt": None}
+
+
+def test_a_faulty_waiver_covers_nothing() -> None:
+    """A day that does not exist is an error, and what it should cover counts."""
+    report = checked(waiver(expires="2099-02-30") + HIGH)
+    assert by_rule(report)[CEILING].waived_by is None
+    assert by_rule(report)["bad-value"].severity is Severity.ERROR
+
+
+def test_what_no_policy_says_cannot_be_waived() -> None:
+    """A value that the engine refuses stays an error."""
+    report = checked(waiver("out-of-range") + acme(retrieval_min_score=1.7))
+    assert by_rule(report)["out-of-range"].waived_by is None
+    assert "cannot be waived" in by_rule(report)["unknown-rule"].message
