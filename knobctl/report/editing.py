@@ -57,6 +57,6 @@ def _comment(knob: Knob) -> Iterable[str]:
     if knob.zero_surprises:
         facts += "; 0 means the default"
     if knob.off:
-        facts += f"; practically off: {knob.off}"
+        facts += f"; off: {knob.off}"
     wrapped = [*textwrap.wrap(knob.description, WIDTH), *textwrap.wrap(facts, WIDTH)]
     return [f"  # {line}" for line in wrapped]
