@@ -14,7 +14,7 @@ from yaml.reader import ReaderError
 
 from knobctl.documents.building import MAX_DEPTH, MAX_NODES, Builder
 from knobctl.documents.hidden import note_invisible
-from knobctl.documents.surrogates import has_pairs, restore, with_stand_ins
+from knobctl.documents.surrogates import restore, stand_in_base, with_stand_ins
 from knobctl.documents.tree import Spot, Text, TextStop, Tree, Trouble, Value
 
 __all__ = [
@@ -79,11 +79,11 @@ def read_text(text: str, source: str) -> Text:
         message = f"{len(text):,} characters; a text may hold {MAX_BYTES:,}"
         result.troubles.append(Trouble("yaml-limits", message, 0, 0, "split it"))
         return result
-    pairs = has_pairs(text)
+    base = stand_in_base(text)
     try:
-        for tree in Builder(with_stand_ins(text) if pairs else text).trees():
-            if pairs:
-                restore(tree)
+        for tree in Builder(text if base is None else with_stand_ins(text, base)).trees():
+            if base is not None:
+                restore(tree, base)
             result.trees.append(tree)
     except TextStop as stop:
         result.troubles.append(stop.trouble)
