@@ -27,16 +27,17 @@ def repository(text: str, catalogue: Catalogue | None = None, **settings: Any) -
     """A repository of one file, all of it judged."""
     read = read_text(text, "t.yaml")
     found = sort_documents(read, named=True)
-    return Repository(
+    one = Repository(
         Path("/nowhere"),
         catalogue or load_catalogue(),
         RepositorySettings(**settings),
-        judged=found.documents,
         findings=found.findings,
         files=1,
         names={"t.yaml": "t.yaml"},
         texts={"t.yaml": read},
     )
+    one.take(found.documents, judged=True)
+    return one
 
 
 def checked(
