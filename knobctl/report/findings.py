@@ -31,7 +31,7 @@ def findings_json(
     report: Report, exit_code: ExitCode, *, shown: Sequence[Finding] | None = None
 ) -> str:
     """Write a report as the contract's JSON, section 3."""
-    return json.dumps(report.as_json(exit_code, shown=shown), indent=2, ensure_ascii=False)
+    return json.dumps(report.as_json(exit_code, shown=shown), indent=2)
 
 
 def report_text(

@@ -80,7 +80,7 @@ def test_a_new_rank_constant_says_what_it_moves() -> None:
     """k 60 to 10 at floor 0.3 cuts vector-only depth from 7 to 2; before and after, per ranker."""
     finding = by_rule(checked(acme(rrf_k=10), base=acme()))["rank-constant-moves-depth"]
     assert finding.message.splitlines()[1:] == [
-        "before: vector 7, bm25 7, recency 7",
+        "before: alone each passes down to rank: vector 7, bm25 7, recency 7",
         "after: vector 2, bm25 2, recency 2",
     ]
     assert "rank-constant-moves-depth" not in by_rule(checked(acme(rrf_k=60), base=acme()))
