@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 from knobctl.documents.canonical import canonical_text
 from knobctl.documents.drafts import new_document
 from knobctl.documents.model import Kind
+from knobctl.documents.order import KEY_ORDER
 from knobctl.documents.reader import read_text
 from knobctl.knobs import load_catalogue
+from knobctl.shipped import shipped
 
 CATALOGUE = load_catalogue()
 
@@ -51,6 +54,13 @@ def test_a_tenant_at_the_defaults_says_so() -> None:
         new_document(Kind.TENANT, "a", {"knobs": {}}, catalogue=CATALOGUE)
         == "tenant: a\nknobs: {}\n"
     )
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_every_field_of_a_kinds_schema_has_its_place(kind: Kind) -> None:
+    """A field that the schema gains must not end up anywhere."""
+    schema = json.loads((shipped("schemas") / f"{kind}.v1.schema.json").read_bytes())
+    assert schema["properties"].keys() - {"$schema"} <= set(KEY_ORDER[kind])
 
 
 def test_what_no_document_can_hold_is_refused() -> None:
