@@ -45,11 +45,15 @@ def canonical_text(text: Text, catalogue: Catalogue) -> str:
         catalogue: The knobs.
     """
     spelled = _spliced(text.text, _respelled(text, catalogue))
-    read = read_text(spelled, text.source)
-    if _meaning(read, catalogue) != _meaning(text, catalogue):
-        return text.text
+    read = text
+    if spelled != text.text:
+        read = read_text(spelled, text.source)
+        if _meaning(read, catalogue) != _meaning(text, catalogue):
+            return text.text
     ordered = _ordered(read, catalogue)
-    if _meaning(read_text(ordered, text.source), catalogue) != _meaning(text, catalogue):
+    if ordered != spelled and _meaning(read_text(ordered, text.source), catalogue) != _meaning(
+        text, catalogue
+    ):
         return spelled
     return ordered
 

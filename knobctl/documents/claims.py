@@ -24,8 +24,8 @@ def claim_findings(repository: Repository) -> list[Finding]:
     findings: list[Finding] = []
     for kind in Kind:
         claims: dict[str, list[Document]] = {}
-        for document in repository.documents:
-            if document.kind is kind and document.name:
+        for document in repository.of_kind(kind):
+            if document.name:
                 claims.setdefault(document.name, []).append(document)
         for documents in claims.values():
             if len(documents) > 1:

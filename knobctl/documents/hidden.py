@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.tree import Trouble
@@ -32,12 +33,17 @@ def note_invisible(text: Text) -> None:
     for number, tree in enumerate(text.trees):
         stop = text.trees[number + 1].spot.start if number + 1 < len(text.trees) else len(raw)
         first = 0 if number == 0 else tree.spot.start
-        covered: list[tuple[int, int]] = []
+        covered = [0]
         for start, end, char in _in_scalars(tree, raw):
             tree.troubles.append(_trouble(char, start, end))
-            covered.append((start, end))
+            covered += (start, end)
+        covered.sort()
+        line = -1
         for found in _RAW.finditer(raw, first, stop):
-            if not any(start <= found.start() < end for start, end in covered):
+            # Scalars do not overlap: an odd number of ends before it means outside of all of them.
+            outside = bisect_right(covered, found.start()) % 2 == 1
+            if outside and text.location(found.start()).line != line:
+                line = text.location(found.start()).line
                 tree.troubles.append(_trouble(found[0], found.start(), found.end()))
 
 

@@ -148,7 +148,11 @@ class Opening:
             path = os.path.relpath(self._files.root / folder, self._cwd)
             shown = self._files.prefix + ("" if path == "." else f"{path}/")
             self._shown[folder] = shown
-        return shown + (file if slash else name)
+        source = shown + (file if slash else name)
+        # Linux takes any bytes as a name; what is no text is shown by its escapes.
+        return (
+            source if source.isascii() else os.fsencode(source).decode("utf-8", "backslashreplace")
+        )
 
     def _judge_text(self, raw: bytes, source: str, name: str, *, named: bool) -> None:
         repository = self._repository

@@ -73,8 +73,10 @@ def _no_utf8(raw: bytes, source: str, error: UnicodeDecodeError) -> Text:
 
 
 def read_text(text: str, source: str) -> Text:
-    """Read a text without byte-order mark; see `read_bytes`."""
-    result = Text(source, text)
+    """Read a text, with or without byte-order mark; see `read_bytes`."""
+    has_bom = text.startswith("\ufeff")
+    text = text.removeprefix("\ufeff")
+    result = Text(source, text, has_bom=has_bom)
     if len(text) > MAX_BYTES:
         message = f"{len(text):,} characters; a text may hold {MAX_BYTES:,}"
         result.troubles.append(Trouble("yaml-limits", message, 0, 0, "split it"))

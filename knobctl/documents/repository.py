@@ -49,11 +49,13 @@ class Repository:
     """By source, the texts of the judged files and of those around them that hold documents of ours."""
 
     _layers: dict[str, Document] = field(default_factory=dict)
+    _by_kind: dict[Kind, list[Document]] = field(default_factory=dict)
 
     def take(self, documents: Iterable[Document], *, judged: bool) -> None:
         """Add documents that were read."""
         for document in documents:
             (self.judged if judged else self.others).append(document)
+            self._by_kind.setdefault(document.kind, []).append(document)
             if document.kind is Kind.LAYER:
                 self._layers.setdefault(document.name, document)
 
@@ -73,7 +75,7 @@ class Repository:
 
     def of_kind(self, kind: Kind) -> list[Document]:
         """All documents of a kind, the judged ones first."""
-        return [document for document in self.documents if document.kind is kind]
+        return self._by_kind.get(kind, [])
 
     @property
     def policies(self) -> list[Document]:

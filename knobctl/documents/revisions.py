@@ -29,6 +29,15 @@ class GitTree:
         """
         self.root = root
         self.prefix = f"{revision}:"
+        # A partial clone would fetch what it lacks: a question about files asks no network.
+        self._command = (
+            "git",
+            "-C",
+            str(root),
+            "-c",
+            "protocol.allow=never",
+            "--no-replace-objects",
+        )
         # --end-of-options: a revision that looks like an option is a revision all the same.
         self.commit = (
             self._git(
@@ -97,7 +106,7 @@ class GitTree:
     def _content(self, blob: str) -> bytes:
         if self._reader is None:
             self._reader = subprocess.Popen(  # noqa: S603  fixed arguments, no shell
-                ["git", "-C", str(self.root), "cat-file", "--batch"],  # noqa: S607  the Git that the user's PATH has
+                [*self._command, "cat-file", "--batch"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -119,7 +128,7 @@ class GitTree:
     def _git(self, *arguments: str) -> bytes:
         try:
             done = subprocess.run(  # noqa: S603  an argument list, no shell; --end-of-options guards the revision
-                ["git", "-C", str(self.root), *arguments],  # noqa: S607  the Git that the user's PATH has
+                [*self._command, *arguments],
                 capture_output=True,
                 check=False,
             )

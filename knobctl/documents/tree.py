@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 Path: TypeAlias = "tuple[str | int, ...]"
 
-_LINE_END: Final = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
 
 class Spot(NamedTuple):
@@ -100,7 +100,7 @@ class Text:
         """The text of a line, counted from 1, without its end."""
         starts = self._line_starts()
         stop = starts[number] if number < len(starts) else len(self.text)
-        return self.text[starts[number - 1] : stop].rstrip("\r\n\x85\u2028\u2029")
+        return self.text[starts[number - 1] : stop].rstrip("\r\n")
 
     def _line_starts(self) -> list[int]:
         if self._starts is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,14 +11,12 @@ from knobctl.report.sets import table
 from knobctl.text import count, spelled, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from knobctl.documents.model import Effective, Written
     from knobctl.errors import ExitCode
     from knobctl.finding import Finding
     from knobctl.knobs import Knob
-
-PLATFORM: Final = "platform default"
 
 
 def resolved_text(resolved: Sequence[Effective], *, every_knob: bool, colored: bool) -> str:
@@ -36,9 +34,11 @@ def _block(one: Effective, every_knob: bool, colored: bool) -> str:
     name = click.style(visible(one.tenant), bold=True) if colored else visible(one.tenant)
     place = one.document.location("tenant")
     lines = [f"{name}  {visible(place.file)}:{place.line}: {_how_many(one)}"]
-    rows = [_row(one, knob) for knob in one.catalogue if every_knob or knob.name in one.origins]
-    if rows:
-        lines += [f"  {line}" for line in table(rows).splitlines()]
+    knobs = [knob for knob in one.catalogue if every_knob or knob.name in one.origins]
+    if knobs:
+        rows = table([_row(one, knob) for knob in knobs]).splitlines()
+        for knob, row in zip(knobs, rows, strict=True):
+            lines += [f"  {row}", *(f"      {remark}" for remark in _remarks(one, knob))]
     return "\n".join(lines)
 
 
@@ -51,18 +51,23 @@ def _how_many(one: Effective) -> str:
     return f"{count(written, 'knob')} written{through}, {len(one.catalogue) - written} at the platform default"
 
 
-def _row(one: Effective, knob: Knob) -> tuple[str, str, str, str]:
-    effective = spelled(one.values[knob.name])
-    chain = one.origins.get(knob.name)
-    if not chain:
-        return knob.name, effective, PLATFORM, ""
-    remarks = []
-    if chain[0].value == knob.unset:
-        remarks.append(f"a written {spelled(knob.unset)} means the platform default")
-    if via := chain[0].via:
-        remarks.append(f"through {visible(via.file)}:{via.line}:{via.column}")
-    remarks += [f"hides {spelled(hidden.value)} of {_place(hidden)}" for hidden in chain[1:]]
-    return knob.name, effective, _place(chain[0]), "; ".join(remarks)
+def _row(one: Effective, knob: Knob) -> tuple[str, str, str]:
+    origin = one.origin(knob.name)
+    where = _place(origin) if origin else "platform default"
+    return knob.name, spelled(one.values[knob.name]), where
+
+
+def _remarks(one: Effective, knob: Knob) -> Iterator[str]:
+    """What is worth knowing of a value: that it is no value, how it came, what it hides."""
+    origin = one.origin(knob.name)
+    if origin is None:
+        return
+    if origin.value == knob.unset:
+        yield f"a written {spelled(knob.unset)} means the platform default, {spelled(knob.default)}"
+    if via := origin.via:
+        yield f"through {visible(via.file)}:{via.line}:{via.column}"
+    for hidden in one.hidden(knob.name):
+        yield f"hides {spelled(hidden.value)}  {_place(hidden)}"
 
 
 def _place(written: Written) -> str:

@@ -35,11 +35,14 @@ def test_every_written_knob_has_its_place_and_what_it_hides(fleet: Knobctl) -> N
     assert (result.code, result.err) == (0, "")
     assert result.out == (
         "acme  tenants/acme.yaml:3: 4 knobs written through base < eu, 21 at the platform default\n"
-        "  retrieval_min_score  0.3       tenants/acme.yaml:8:24  a written 0 means the platform default;"
-        " hides 0.25 of layers.yaml:5:30; hides 0.2 of layers.yaml:2:30\n"
+        "  retrieval_min_score  0.3       tenants/acme.yaml:8:24\n"
+        "      a written 0 means the platform default, 0.3\n"
+        "      hides 0.25  layers.yaml:5:30\n"
+        "      hides 0.2  layers.yaml:2:30\n"
         "  rrf_k                20        layers.yaml:2:42\n"
         "  recency_ranker_mode  DISABLED  layers.yaml:5:57\n"
-        "  mmr_lambda           0.5       tenants/acme.yaml:2:15  through tenants/acme.yaml:7:3\n"
+        "  mmr_lambda           0.5       tenants/acme.yaml:2:15\n"
+        "      through tenants/acme.yaml:7:3\n"
         "\n"
         "bolt  tenants/bolt.yaml:1: all 25 knobs at the platform default\n"
     )

@@ -433,6 +433,15 @@ def test_letters_of_every_script_and_line_ends_are_nothing_to_tell(text: str) ->
     assert rules(text) == []
 
 
+def test_many_of_them_are_told_once_a_line_and_cost_little() -> None:
+    """A comment of 300,000 zero-width characters is one finding."""
+    text = "a: b  # " + "\u200b" * 300_000 + "\n" + "b: ['" + "\u200b', '" * 9_000 + "']\n"
+    began = time.perf_counter()
+    found = rules(text)
+    assert time.perf_counter() - began < 3
+    assert found == ["invisible-characters"] * 9_001
+
+
 # JSON
 
 
