@@ -73,10 +73,11 @@ class Opening:
 
     def _places(self) -> tuple[Path, list[Path]]:
         """The root, and the folders in which the rest of the repository lies."""
-        roots = dict.fromkeys(
-            repository_root(self._cwd if path == "-" else self._absolute(path))
+        asked = dict.fromkeys(
+            str(self._cwd) if path == "-" else _folder_of(self._absolute(path))
             for path in self._paths
         )
+        roots = dict.fromkeys(repository_root(Path(folder)) for folder in asked)
         marked = [root for root, is_marked in roots if is_marked]
         if len(marked) > 1:
             raise UsageError(
@@ -88,8 +89,9 @@ class Opening:
         folders = [root for root, _ in roots]
         return Path(os.path.commonpath(folders)), folders
 
-    def _absolute(self, path: str) -> Path:
-        return Path(os.path.normpath(self._cwd / path))
+    def _absolute(self, path: str) -> str:
+        # Plain text: a command line can name thousands of files, and a Path costs more than a look at one.
+        return os.path.normpath(f"{self._cwd}/{path}" if path[:1] != "/" else path)
 
     def repository(self, *, whole: bool) -> Repository:
         """Read everything."""
@@ -123,7 +125,10 @@ class Opening:
                 if not self._may_lack:
                     raise UsageError(f"there is no file or folder {path}")
 
-    def _name(self, path: Path) -> str:
+    def _name(self, path: str) -> str:
+        root = f"{self._files.root}/"
+        if path.startswith(root):
+            return path[len(root) :]
         name = os.path.relpath(path, self._files.root)
         return "" if name == "." else name
 
@@ -190,7 +195,7 @@ class Opening:
         repository = self._repository
         root = self._files.root
         folders = (
-            [self._name(folder) for folder in self._folders]
+            [self._name(str(folder)) for folder in self._folders]
             if root in self._folders[0].parents
             else [""]
         )
@@ -222,3 +227,7 @@ def _unreadable(source: str, error: OSError) -> Finding:
         message=f"the file cannot be read: {error.strerror}",
         primary=Location(source, 1, 1, 1, 1),
     )
+
+
+def _folder_of(path: str) -> str:
+    return path if os.path.isdir(path) else path.rpartition("/")[0] or "/"  # noqa: PTH112  plain text, as above
