@@ -206,13 +206,15 @@ class Session:
 
         Call it before `engine`: a repository may bring its own schema, and both go by one.
         """
+        from knobctl.documents.reader import MAX_BYTES
         from knobctl.documents.repository import open_repository
 
         repository = open_repository(
             paths,
             catalogue=self._catalogue or self._chosen_catalogue(),
             cwd=self.cwd,
-            stdin=sys.stdin.buffer.read,
+            # One more than the limit says that it is too much; a pipe may never end.
+            stdin=lambda: sys.stdin.buffer.read(MAX_BYTES + 1),
             tenant=tenant,
             whole=whole,
             files=files,
