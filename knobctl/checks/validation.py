@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from knobctl.checks.meanings import meaning_findings
 from knobctl.checks.schema import Judge
+from knobctl.documents.model import Kind
 from knobctl.documents.troubles import findings_of
 from knobctl.finding import Severity
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from knobctl.documents.model import Document
     from knobctl.finding import Finding
     from knobctl.knobs import Catalogue
+
+
+_WITH_MEANINGS: Final = frozenset({Kind.WAIVER, Kind.FLEET})
 
 
 @dataclass(slots=True)
@@ -53,7 +56,10 @@ def validate_documents(
     refused = [document for document in documents if not judge.accepts(document)]
     if refused:
         _explain(refused, catalogue, judge, validation, [*reading, *validation.findings])
-    validation.findings += meaning_findings(validation.sound(documents), catalogue)
+    if any(document.kind in _WITH_MEANINGS for document in documents):
+        from knobctl.checks.meanings import meaning_findings
+
+        validation.findings += meaning_findings(validation.sound(documents), catalogue)
     return validation
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import sys
 from contextlib import ExitStack
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 import click
-import platformdirs
 from click.core import ParameterSource
 
 from knobctl.errors import UsageError
@@ -75,21 +73,23 @@ class Session:
     @property
     def config_folder(self) -> Path:
         """Where the user's contexts lie."""
-        return Path(platformdirs.user_config_dir("knobctl"))
+        return _user_folder("config")
 
     @property
     def data_folder(self) -> Path:
         """Where bare `embedded:` keeps its store."""
-        return Path(platformdirs.user_data_dir("knobctl"))
+        return _user_folder("data")
 
     @property
     def state_folder(self) -> Path:
         """Where journals of runs lie."""
-        return Path(platformdirs.user_state_dir("knobctl"))
+        return _user_folder("state")
 
     @property
     def actor(self) -> str:
         """The local user: who the embedded engine writes into its audit events."""
+        import getpass
+
         try:
             return getpass.getuser()
         except (KeyError, OSError):
@@ -227,6 +227,14 @@ class Session:
         if text not in self._said:
             self._said.add(text)
             self.settings.say(f"note: {text}")
+
+
+def _user_folder(purpose: str) -> Path:
+    # What only reads documents asks for none of them, and must not pay for the import.
+    import platformdirs
+
+    folders = platformdirs.PlatformDirs("knobctl")
+    return Path(getattr(folders, f"user_{purpose}_dir"))
 
 
 def _proxy_for(url: str) -> str | None:
