@@ -7,24 +7,21 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from enum import StrEnum
 from threading import Event
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from knobctl.changes.diff import diff_sets
 from knobctl.changes.outcomes import Outcome, TenantOutcome
 from knobctl.changes.plan import digest
+from knobctl.changes.read_back import Reading, established, read_back, same_set
 from knobctl.engine.interface import EngineRefusedError, TenantNotFoundError
 from knobctl.errors import ConflictError, EngineError, UnknownOutcomeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from knobctl.changes.plan import TenantPlan
-    from knobctl.engine.interface import Engine, LiveSet, Receipt
-    from knobctl.knobs import Catalogue, KnobValue
-
-READ_BACK_PAUSES_S: Final = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5)
-"""Waits before a set that reads back differently is read again: another process of the engine may
-answer from a moment ago. About three seconds in all."""
+    from knobctl.engine.interface import Engine, LiveSet
+    from knobctl.knobs import Catalogue
 
 
 class OnConflict(StrEnum):
@@ -44,11 +41,16 @@ class Push:
     pause: Callable[[float], object]
     """Waits for some seconds."""
     run: str
-    """Tells this run from others in idempotency keys, where the engine has no revisions to do so."""
+    """Tells this run from others in idempotency keys."""
     parallelism: int = 4
     on_conflict: OnConflict = OnConflict.STOP
     stop: Event = field(default_factory=Event)
     """Set from outside: finish the writes in flight, begin none."""
+
+    @property
+    def reading(self) -> Reading:
+        """How what was written is read back."""
+        return Reading(engine=self.engine, catalogue=self.catalogue, pause=self.pause)
 
 
 def apply_plan(
@@ -113,10 +115,11 @@ def _write(tenant: TenantPlan, push: Push) -> tuple[TenantOutcome, bool]:
     except ConflictError:
         return _conflict(tenant, push), push.on_conflict is OnConflict.SKIP
     except UnknownOutcomeError as error:
-        return _established(tenant, push, error)
+        outcome = established(tenant, error, push.reading)
+        return outcome, outcome.outcome is Outcome.APPLIED
     except EngineError as error:
         return _failed(tenant, error), _concerns_tenant_alone(error)
-    outcome = _read_back(tenant, receipt, push)
+    outcome = read_back(tenant, receipt, push.reading)
     return outcome, outcome.outcome is Outcome.APPLIED
 
 
@@ -127,13 +130,12 @@ def _concerns_tenant_alone(error: EngineError) -> bool:
 
 
 def idempotency_key(tenant: TenantPlan, run: str) -> str:
-    """The key of one write: the same for the same set on the same base, so that a retry writes once.
+    """The key of one write: the same whenever it is sent again, so that a retry writes once.
 
-    Where the engine has no revisions a base may come back, and with it an honest repetition: there
-    the run is part of the key.
+    The run is part of it: two people who make the same change to the same base are two writes, of
+    which the second must conflict, not be answered with the first one's result.
     """
-    base = f"revision {tenant.base_revision}" if tenant.base_revision is not None else f"run {run}"
-    text = f"{tenant.tenant}\n{base}\n{digest(dict(tenant.desired))}"
+    text = f"{run}\n{tenant.tenant}\n{tenant.base_revision}\n{digest(dict(tenant.desired))}"
     return f"knobctl-{hashlib.sha256(text.encode()).hexdigest()[:48]}"
 
 
@@ -179,78 +181,4 @@ def _failed(tenant: TenantPlan, error: EngineError) -> TenantOutcome:
         )
     return TenantOutcome(
         tenant=tenant.tenant, outcome=Outcome.FAILED, message=f"{error.message}{details}"
-    )
-
-
-def _established(
-    tenant: TenantPlan, push: Push, error: UnknownOutcomeError
-) -> tuple[TenantOutcome, bool]:
-    """Find out what became of a write whose answer was lost, by reading."""
-    live = _read_until(tenant, push)
-    wrote = live is not None and same_set(live.knobs, tenant.desired)
-    if (
-        live is not None
-        and wrote
-        and (live.revision is None or live.revision != tenant.base_revision)
-    ):
-        return _applied(
-            tenant, live.revision, "the answer was lost; established by reading back"
-        ), True
-    message = f"{error.message}; what became of the write could not be established"
-    return TenantOutcome(tenant=tenant.tenant, outcome=Outcome.UNKNOWN, message=message), False
-
-
-def _read_back(tenant: TenantPlan, receipt: Receipt, push: Push) -> TenantOutcome:
-    live = _read_until(tenant, push)
-    if live is None:
-        message = "written, and could not be read back"
-        return TenantOutcome(tenant=tenant.tenant, outcome=Outcome.UNKNOWN, message=message)
-    if same_set(live.knobs, tenant.desired):
-        return _applied(tenant, receipt.revision, _disagreement(tenant, receipt))
-    return TenantOutcome(
-        tenant=tenant.tenant,
-        outcome=Outcome.UNKNOWN,
-        message="written, and reads back differently",
-        theirs=diff_sets(push.catalogue, tenant.desired, live.knobs),
-        by=live.updated_by,
-        at=live.updated_at,
-    )
-
-
-def _applied(tenant: TenantPlan, revision: str | None, message: str | None) -> TenantOutcome:
-    return TenantOutcome(
-        tenant=tenant.tenant,
-        outcome=Outcome.APPLIED,
-        changed_field_paths=tenant.changed_field_paths,
-        revision=revision,
-        message=message,
-    )
-
-
-def _disagreement(tenant: TenantPlan, receipt: Receipt) -> str | None:
-    said = receipt.changed_field_paths
-    if said is None or tuple(sorted(said)) == tuple(sorted(tenant.changed_field_paths)):
-        return None
-    return f"the engine reports other changed fields: {', '.join(said) or 'none'}"
-
-
-def _read_until(tenant: TenantPlan, push: Push) -> LiveSet | None:
-    """Read a tenant until it holds the planned set, for a bounded time; None where it cannot be read."""
-    live: LiveSet | None = None
-    for pause_s in (0.0, *READ_BACK_PAUSES_S):
-        if pause_s:
-            push.pause(pause_s)
-        try:
-            live = push.engine.read(tenant.tenant)
-        except EngineError:
-            continue
-        if same_set(live.knobs, tenant.desired):
-            return live
-    return live
-
-
-def same_set(left: Mapping[str, KnobValue], right: Mapping[str, KnobValue]) -> bool:
-    """Whether two canonical sets are equal bit for bit: the type of a value counts, nothing is rounded."""
-    return left.keys() == right.keys() and all(
-        type(left[name]) is type(right[name]) and left[name] == right[name] for name in left
     )

@@ -76,6 +76,11 @@ def narrowed(
             f"({fleet.source}:{fleet.location().line})",
             hint="its include says which files do",
         )
+    if not chosen and all(one.severity is not Severity.ERROR for one in repository.findings):
+        raise UsageError(
+            f"no tenant stands in {count(repository.files, 'file')}: there is nothing to compare or push",
+            hint="a tenant's document begins with tenant: NAME",
+        )
     if selection is not None:
         chosen = choose_documents(repository, selection, chosen)
     _refuse_ambiguity(repository, chosen, fleet)

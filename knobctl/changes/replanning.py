@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from knobctl.changes.apply import moved, same_set
+from knobctl.changes.apply import moved
 from knobctl.changes.plan import worrying
+from knobctl.changes.read_back import same_set
 from knobctl.changes.stand_in import judging, stand_in
 
 if TYPE_CHECKING:

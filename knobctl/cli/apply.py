@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from knobctl.changes.proposal import Proposal
 from knobctl.cli.choosing import answer_errors, choose, limits_for, prepared_for
 from knobctl.cli.consent import require_consent
 from knobctl.cli.options import Settings, common_options
 from knobctl.cli.pushing import (
-    Pushed,
     PushOptions,
     consent_options,
     parallelism_option,
@@ -105,7 +105,7 @@ def command(
             return answer_errors(session, "apply", prepared.report)
         return push(
             session,
-            Pushed(
+            Proposal(
                 command="apply",
                 plan=prepared.plan,
                 limits=limits,

@@ -12,6 +12,7 @@ from knobctl.changes.file_edits import FileEdit, edit_files, wish_for
 from knobctl.changes.limits import Limits
 from knobctl.changes.plan import Plan, schema_digest
 from knobctl.changes.preparing import fleet_of
+from knobctl.changes.proposal import Proposal
 from knobctl.changes.single import (
     LiveChange,
     Subject,
@@ -21,7 +22,7 @@ from knobctl.changes.single import (
     plan_live_changes,
 )
 from knobctl.cli.choosing import answer_errors, limits_for, surroundings
-from knobctl.cli.pushing import Pushed, PushOptions, push
+from knobctl.cli.pushing import PushOptions, push
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def change_tenant(
             return answer_errors(session, request.command, report)
     return push(
         session,
-        Pushed(
+        Proposal(
             command=request.command,
             plan=plan,
             limits=limits,

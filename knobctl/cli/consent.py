@@ -28,9 +28,13 @@ def require_consent(*, yes: bool, what: str) -> None:
 
 
 def confirmed(question: str) -> bool:
-    """Ask on the terminal; the end of the input is a no."""
-    try:
-        return click.confirm(question, default=False, err=True)
-    except click.Abort:
+    """Ask on the terminal; anything but yes, the end of the input included, is a no.
+
+    Raises:
+        KeyboardInterrupt: If the person interrupts instead of answering.
+    """
+    click.echo(f"{question} [y/N] ", nl=False, err=True)
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):
         click.echo(err=True)
-        return False
+    return answer.strip().lower() in {"y", "yes"}

@@ -87,10 +87,13 @@ class _Draft:
 @contextmanager
 def _kept(session: Session, tenant: str, text: bytes) -> Iterator[_Draft]:
     folder = session.state_folder / "edits"
-    folder.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=folder, prefix=f"{tenant}-", suffix=".yaml")
-    with os.fdopen(handle, "wb") as file:
-        file.write(text)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=folder, prefix=f"{tenant}-", suffix=".yaml")
+        with os.fdopen(handle, "wb") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"the text cannot be kept in {folder}: {error.strerror}") from error
     draft = _Draft(Path(name), text)
     try:
         yield draft

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from knobctl.changes.limits import Limits
+from knobctl.changes.proposal import Done, Proposal
 from knobctl.cli.choosing import limits_for, surroundings
 from knobctl.cli.consent import require_consent
-from knobctl.cli.pushing import Pushed, PushOptions, answer_outcomes, push
+from knobctl.cli.pushing import PushOptions, answer, push
 from knobctl.errors import ConflictError, ExitCode, InputError, UsageError
 from knobctl.text import count
 
@@ -72,7 +74,7 @@ def apply_plan_file(
     )
     return push(
         session,
-        Pushed(
+        Proposal(
             command="apply",
             plan=kept,
             limits=limits,
@@ -103,7 +105,17 @@ def _moved(
         raise ConflictError("the plan is applied already; nothing was written.", hint=AGAIN)
     moved = moved_since(plan, live, session.catalogue)
     if moved and options.on_conflict == "stop":
-        answer_outcomes(session, plan, moved)
+        left_out = {one.tenant for one in moved}
+        rest = tuple(one for one in plan.tenants if one.tenant not in left_out)
+        stopped = Proposal(
+            command="apply",
+            plan=replace(plan, tenants=rest),
+            limits=Limits(),
+            needs_consent=False,
+            left_out=moved,
+        )
+        done = Done(outcomes=stopped.unbegun(), code=ExitCode.CONFLICT)
+        answer(session, stopped, done, "")
         raise ConflictError(
             f"{count(len(moved), 'tenant')} moved since the plan was made; nothing was written.",
             hint=AGAIN,

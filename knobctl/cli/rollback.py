@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knobctl.changes.proposal import Proposal
 from knobctl.cli.changing import Place, subjects_of
 from knobctl.cli.choosing import answer_errors, limits_for
 from knobctl.cli.consent import require_consent
 from knobctl.cli.options import Settings, common_options
 from knobctl.cli.pushing import (
-    Pushed,
     PushOptions,
     consent_options,
     parallelism_option,
@@ -83,7 +83,7 @@ def command(
         limits = limits_for(session, subjects[0].fleet)
         return push(
             session,
-            Pushed(
+            Proposal(
                 command="rollback",
                 plan=plan_live_changes(changes, report, engine=session.engine.name, limits=limits),
                 limits=limits,

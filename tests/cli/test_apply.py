@@ -318,7 +318,7 @@ def test_what_reads_back_differently_is_unknown(
     inside: Inside, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bit for bit: a field dropped, a double rounded, two fields swapped, nothing stored."""
-    monkeypatch.setattr("knobctl.changes.apply.READ_BACK_PAUSES_S", (0.01, 0.01))
+    monkeypatch.setattr("knobctl.changes.read_back.READ_BACK_PAUSES_S", (0.01, 0.01))
     inside.write("acme.yaml", "tenant: acme\nknobs: {retrieval_min_score: 0.15, mmr_lambda: 0.3}\n")
     with GivenEngine() as engine:
         engine.fail(fault)

@@ -1,0 +1,85 @@
+"""A push about to be made, and what became of it: what commands hand on and reports render. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from knobctl.changes.outcomes import Outcome, TenantOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from knobctl.changes.file_edits import FileEdit
+    from knobctl.changes.guards import Refusal
+    from knobctl.changes.limits import Limits
+    from knobctl.changes.plan import Plan
+    from knobctl.checks.report import Report
+    from knobctl.documents.model import Effective
+    from knobctl.errors import ExitCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What a command wants to write: the plan, the files, and what is known about them."""
+
+    command: str
+    plan: Plan
+    limits: Limits
+    needs_consent: bool
+    """Whether somebody must say yes, on the terminal or by `--yes`."""
+    report: Report | None = None
+    """What the checks said; None for a plan that was reviewed."""
+    effective: Mapping[str, Effective] = field(default_factory=dict)
+    """By tenant, where every value comes from, if documents say."""
+    files: Sequence[FileEdit] = ()
+    """Files to be edited with it."""
+    left_out: Sequence[TenantOutcome] = ()
+    """Tenants of the plan that moved since it was made and are left alone."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the command adds to its machine-readable answer."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to write."""
+        return not (self.plan.changing or self.files)
+
+    def unbegun(self, message: str | None = None) -> list[TenantOutcome]:
+        """The outcomes where nothing is written."""
+        return in_order([*self.left_out, *(_unbegun(self.plan, message))])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What was done."""
+
+    outcomes: Sequence[TenantOutcome]
+    """By tenant."""
+    code: ExitCode
+    edited: Sequence[FileEdit] = ()
+    elapsed_s: float | None = None
+    """How long the writes took; None where none were begun."""
+    dry_run: bool = False
+    refusals: Sequence[Refusal] = ()
+
+    @property
+    def left(self) -> list[str]:
+        """The tenants that were to be written and were not."""
+        held = {Outcome.APPLIED, Outcome.UNCHANGED}
+        return [one.tenant for one in self.outcomes if one.outcome not in held]
+
+
+def in_order(outcomes: Sequence[TenantOutcome]) -> list[TenantOutcome]:
+    """Sort outcomes by tenant."""
+    return sorted(outcomes, key=lambda one: one.tenant)
+
+
+def _unbegun(plan: Plan, message: str | None) -> list[TenantOutcome]:
+    return [
+        TenantOutcome(tenant=tenant.tenant, outcome=Outcome.SKIPPED, message=message)
+        if tenant.changes
+        else TenantOutcome(
+            tenant=tenant.tenant, outcome=Outcome.UNCHANGED, revision=tenant.base_revision
+        )
+        for tenant in plan.tenants
+    ]

@@ -1,0 +1,107 @@
+"""A push for people and machines: what is about to be done, and what was done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from knobctl.changes.outcomes import Outcome
+from knobctl.errors import ExitCode
+from knobctl.report.files import files_json, files_text
+from knobctl.report.outcomes import outcome_text, outcomes_json
+from knobctl.report.plan import plan_counts, plan_text, refusal_json
+from knobctl.text import count, visible
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from knobctl.changes.proposal import Done, Proposal
+
+
+def proposal_text(proposal: Proposal, *, findings: str, colored: bool) -> str:
+    """Write what consent is about: the plan, then the edits of files.
+
+    Args:
+        proposal: The push.
+        findings: What the checks say, as text.
+        colored: Whether colour may be used.
+    """
+    parts = []
+    if proposal.plan.tenants:
+        parts.append(
+            plan_text(
+                proposal.plan,
+                proposal.report,
+                findings=findings,
+                effective=proposal.effective,
+                colored=colored,
+            )
+        )
+    elif findings:
+        parts.append(findings.rstrip("\n"))
+    parts += [files_text(proposal.files, colored=colored)] if proposal.files else []
+    return "\n".join(parts)
+
+
+def question(proposal: Proposal) -> str:
+    """Ask for consent, in the plan's own numbers."""
+    what = []
+    if changing := proposal.plan.changing:
+        what.append(f"Push {count(len(changing), 'tenant')} to {visible(proposal.plan.engine)}")
+    if proposal.files:
+        what.append(f"{'edit' if what else 'Edit'} {count(len(proposal.files), 'file')}")
+    return f"{' and '.join(what)}?"
+
+
+def done_text(shown: str, done: Done, *, now: datetime, colored: bool) -> str:
+    """Write the whole answer: what was shown before, then what was done."""
+    parts = [shown] if shown else []
+    if done.dry_run:
+        parts.append("dry run: nothing was written")
+    elif any(one.outcome is not Outcome.UNCHANGED for one in done.outcomes):
+        parts.append(
+            outcome_text(done.outcomes, elapsed_s=done.elapsed_s, now=now, colored=colored)
+        )
+    parts += [f"edited  {visible(edit.name)}" for edit in done.edited]
+    return "\n".join(parts) + "\n"
+
+
+def how_to_go_on(proposal: Proposal, done: Done) -> str | None:
+    """Say how to go on where a run did not do all that it was asked to."""
+    reviewed = proposal.report is None
+    match done.code:
+        case ExitCode.CONFLICT:
+            return "plan again and review the new plan; nothing was written."
+        case ExitCode.PARTIAL if proposal.command == "rollback" and done.left:
+            return f"to go on with the others: knobctl rollback {' '.join(done.left)}"
+        case ExitCode.PARTIAL if reviewed:
+            return "plan again for what is left: knobctl plan -o FILE"
+        case ExitCode.PARTIAL if proposal.command == "apply":
+            return "apply again to go on: it writes only what still differs."
+        case ExitCode.UNKNOWN:
+            return "look before going on: knobctl get TENANT, knobctl history TENANT"
+        case _:
+            return None
+
+
+def done_json(proposal: Proposal, done: Done) -> dict[str, Any]:
+    """The machine-readable answer."""
+    changes = {tenant.tenant: tenant.changes for tenant in proposal.plan.tenants}
+    document = outcomes_json(done.outcomes)
+    for entry in document["tenants"]:
+        entry["changes"] = [change.as_json() for change in changes.get(entry["tenant"], ())]
+    report = proposal.report
+    return {
+        "version": 1,
+        "command": proposal.command,
+        "outcome": done.code.outcome,
+        "exit_code": int(done.code),
+        "engine": proposal.plan.engine,
+        "fleet": proposal.plan.fleet,
+        "dry_run": done.dry_run,
+        "summary": plan_counts(proposal.plan),
+        **document,
+        "files": files_json(proposal.files, written=done.edited),
+        "refusals": refusal_json(done.refusals),
+        "findings": [one.as_json() for one in report.findings] if report else [],
+        **proposal.facts,
+    }
