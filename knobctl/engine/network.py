@@ -20,8 +20,10 @@ class Network:
     connect_timeout_s: float = 5.0
     answer_timeout_s: float = 30.0
     """For one attempt, from the request to the last byte of its answer."""
-    retries: int = 4
-    """How often a call that may be repeated is repeated."""
+    retries: int = 3
+    """How often a call is repeated where the engine cannot be reached or breaks off."""
+    patience: int = 8
+    """How often it is repeated where the engine answers that it has too much to do."""
     backoff_s: float = 0.3
     """Pause before the second repetition; doubles each time, with as much jitter."""
     longest_pause_s: int = 20

@@ -216,12 +216,12 @@ def retry_policy(repeat: Repeat, network: Network) -> Retry:
     """
     bare = repeat is Repeat.BARE_WRITE
     return Retry(
-        total=network.retries,
+        total=max(network.retries, network.patience),
         connect=network.retries,
         read=0 if bare else network.retries,
         other=0,
         redirect=0,
-        status=network.retries,
+        status=network.patience,
         status_forcelist=(429,) if bare else PASSING_STATUSES,
         allowed_methods=frozenset({"POST"}),
         backoff_factor=network.backoff_s,

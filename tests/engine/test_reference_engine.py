@@ -176,7 +176,16 @@ def test_events_of_several_tenants_are_merged_by_time(engine: Engine, tenant: st
 # over HTTP only
 
 
-@pytest.mark.parametrize("cuts", [[cut] for cut in Cut] + [list(Cut), [Cut.AFTER_SENDING] * 3])
+@pytest.mark.parametrize(
+    "cuts",
+    [
+        *([cut] for cut in Cut),
+        [Cut.BEFORE_SENDING, Cut.AFTER_SENDING, Cut.IN_THE_REPLY],
+        [Cut.AFTER_SENDING] * 3,
+        [Cut.LATER, Cut.AFTER_SENDING],
+        [Cut.LATER] * 6,
+    ],
+)
 def test_a_push_over_a_cut_connection_is_one_change_and_one_event(
     reference: Reference, tenant: str, cuts: list[Cut]
 ) -> None:
@@ -184,15 +193,13 @@ def test_a_push_over_a_cut_connection_is_one_change_and_one_event(
     with CuttingProxy(reference.url) as proxy:
         client = reference.client(reference.token(tenant), proxy.url)
         proxy.cuts = list(cuts)
-        if len(cuts) > 3:
-            proxy.cuts = cuts[:3]
 
         receipt = push(client, tenant)
         client.close()
 
     assert receipt.revision == "r1"
     assert len(kept_events(reference, tenant)) == 1
-    assert proxy.seen == 1 + len(cuts[:3])
+    assert proxy.seen == 1 + len(cuts)
 
 
 def test_a_push_whose_every_answer_is_lost_is_found_by_reading_back(
