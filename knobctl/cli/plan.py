@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,9 +49,6 @@ def command(
     parallelism: int,
 ) -> ExitCode:
     """Show what apply would do, with hazards; -o keeps it as a file with digests."""
-    from knobctl.changes.guards import judge
-    from knobctl.changes.plan import plan_document
-
     with Session(settings) as session:
         selection = selection_of((), labels, where)
         repository, fleet = choose(session, paths, tenant=tenant, selection=selection)
@@ -58,19 +56,16 @@ def command(
         prepared = prepared_for(session, repository, fleet, limits, parallelism=parallelism)
         if prepared.plan is None:
             return answer_errors(session, "plan", prepared.report)
-        now = session.now()
-        document = plan_document(
-            prepared.plan,
-            made_at=now.isoformat(timespec="seconds"),
-            made_by=f"knobctl {__version__}",
-        )
+        made = _Made(session, prepared, prepared.plan)
         if out:
-            _write(out, document)
-        verdict = judge(
-            prepared.plan.tenants, limits, managed=prepared.plan.managed, now=now, reason=None
-        )
+            _write(out, made.document)
         code = ExitCode.CHANGES if exit_code and prepared.plan.changing else ExitCode.OK
-        _answer(session, prepared, prepared.plan, document, verdict.refusals, code, out)
+        settings.answer(
+            {
+                "text": lambda: made.text(out),
+                "json": lambda: json.dumps(made.as_json(code), indent=2),
+            }
+        )
         return code
 
 
@@ -83,42 +78,64 @@ def _write(path: Path, document: dict[str, Any]) -> None:
         raise UsageError(f"-o cannot write {path}: {error.strerror}") from error
 
 
-def _answer(
-    session: Session,
-    prepared: Prepared,
-    plan: Plan,
-    document: dict[str, Any],
-    refusals: tuple[Refusal, ...],
-    code: ExitCode,
-    out: Path | None,
-) -> None:
-    from knobctl.report.plan import plan_counts, plan_text, refusal_json
+class _Made:
+    """A plan that was made, to be shown; its file is laid out where somebody wants it."""
 
-    def text() -> str:
+    def __init__(self, session: Session, prepared: Prepared, plan: Plan) -> None:
+        self._session, self._prepared, self._plan = session, prepared, plan
+        self._now = session.now()
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The plan file."""
+        from knobctl.changes.plan import plan_document
+
+        return plan_document(
+            self._plan,
+            made_at=self._now.isoformat(timespec="seconds"),
+            made_by=f"knobctl {__version__}",
+        )
+
+    @cached_property
+    def _refusals(self) -> tuple[Refusal, ...]:
+        """What would stop an apply now."""
+        from knobctl.changes.guards import judge
+
+        plan = self._plan
+        return judge(
+            plan.tenants, plan.limits, managed=plan.managed, now=self._now, reason=None
+        ).refusals
+
+    def text(self, out: Path | None) -> str:
+        """The plan for people."""
+        from knobctl.report.plan import plan_text
+
         lines = [
             plan_text(
-                plan,
-                prepared.report,
-                findings=findings_text(session, prepared.report),
-                effective=prepared.effective,
-                colored=session.settings.colored(sys.stdout),
+                self._plan,
+                self._prepared.report,
+                findings=findings_text(self._session, self._prepared.report),
+                effective=self._prepared.effective,
+                colored=self._session.settings.colored(sys.stdout),
             )
         ]
-        lines += [f"apply would be refused: {one.message}" for one in refusals]
+        lines += [f"apply would be refused: {one.message}" for one in self._refusals]
         if out:
-            lines.append(
-                f"plan {document['digest'][:12]} written; to apply it: knobctl apply {out}"
-            )
+            digest = self.document["digest"][:12]
+            lines.append(f"plan {digest} written; to apply it: knobctl apply {out}")
         return "\n".join(lines)
 
-    answer = {
-        "version": 1,
-        "command": "plan",
-        "outcome": code.outcome,
-        "exit_code": int(code),
-        "summary": plan_counts(plan),
-        "document": document,
-        "refusals": refusal_json(refusals),
-        "findings": [finding.as_json() for finding in prepared.report.findings],
-    }
-    session.settings.answer({"text": text, "json": lambda: json.dumps(answer, indent=2)})
+    def as_json(self, code: ExitCode) -> dict[str, Any]:
+        """The plan for machines."""
+        from knobctl.report.plan import plan_counts, refusal_json
+
+        return {
+            "version": 1,
+            "command": "plan",
+            "outcome": code.outcome,
+            "exit_code": int(code),
+            "summary": plan_counts(self._plan),
+            "document": self.document,
+            "refusals": refusal_json(self._refusals),
+            "findings": [finding.as_json() for finding in self._prepared.report.findings],
+        }
