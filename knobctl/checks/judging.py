@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from knobctl.checks.policies import Policies
-    from knobctl.checks.tenants import Placed
+    from knobctl.checks.tenants import Answers
     from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
     from knobctl.finding import Finding
@@ -69,7 +69,7 @@ def check_repository(
     if base is not None:
         findings = _marked(findings, repository, base)
     waiving = Waiving.on(today, validation.sound(repository.waivers))
-    found = policy_findings(
+    answers = policy_findings(
         repository,
         validation,
         policies.in_force,
@@ -77,13 +77,13 @@ def check_repository(
         base=base,
         fleet=repository.fleet(fleet),
         today=today,
+        loud=waiving.rules,
     )
-    later: list[Placed] = []
-    for one in found:
-        if one.severity is Severity.INFO and not waiving.concerns(one.rule):
-            later.append(one)
-        else:
-            findings.append(waiving.waived(one.made(), one.subject.document))
+    later: list[Answers] = []
+    for answer in answers:
+        findings += waiving.waived(answer.findings, answer.subject.document)
+        if answer.infos:
+            later.append(answer)
     findings += waiving.findings(repository.judged, whole=not repository.others)
     report = _report("check", repository, findings)
     report.later = later

@@ -10,33 +10,28 @@ from knobctl.errors import ExitCode
 from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
     from datetime import date
 
     from knobctl.documents.tree import Text
 
 
 class Later(Protocol):
-    """An info, not yet made."""
+    """The infos of one tenant, not yet made. None of them is waived or standing."""
 
     @property
-    def rule(self) -> str:
-        """Its rule."""
+    def tenant(self) -> str:
+        """Whom they are about."""
 
     @property
-    def who(self) -> str:
-        """Its tenant."""
+    def infos(self) -> Sized:
+        """As many as there are."""
 
-    @property
-    def message(self) -> str:
-        """What is."""
+    def told(self) -> Iterator[tuple[str, str]]:
+        """Rule and message of each."""
 
-    @property
-    def standing(self) -> bool:
-        """Whether the base has it too."""
-
-    def made(self) -> Finding:
-        """Make it."""
+    def made(self) -> list[Finding]:
+        """Make them."""
 
 
 @dataclass(kw_only=True)
@@ -67,7 +62,12 @@ class Report:
         """By file, line and column; those that the base has too come last."""
         if not self.later:
             return self.pressing
-        return ordered([*self.pressing, *(one.made() for one in self.later)])
+        return ordered([*self.pressing, *(info for one in self.later for info in one.made())])
+
+    @property
+    def untold(self) -> int:
+        """How many infos are not made yet."""
+        return sum(len(one.infos) for one in self.later)
 
     @property
     def errors(self) -> int:
@@ -82,7 +82,7 @@ class Report:
     @property
     def infos(self) -> int:
         """Infos that count."""
-        return self._counting(Severity.INFO) + sum(not one.standing for one in self.later)
+        return self._counting(Severity.INFO) + self.untold
 
     @property
     def waived(self) -> int:
@@ -92,8 +92,7 @@ class Report:
     @property
     def standing(self) -> int:
         """Findings that the base has too, and no waiver covers."""
-        standing = sum(one.standing and one.waived_by is None for one in self.pressing)
-        return standing + sum(one.standing for one in self.later)
+        return sum(one.standing and one.waived_by is None for one in self.pressing)
 
     def _counting(self, severity: Severity) -> int:
         return sum(

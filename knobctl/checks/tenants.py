@@ -31,7 +31,8 @@ def policy_findings(  # noqa: PLR0913  each is a fact that policies can ask for
     base: Repository | None,
     fleet: Document | None,
     today: date,
-) -> Iterator[Placed]:
+    loud: Collection[str] = (),
+) -> Iterator[Answers]:
     """Ask every policy of every judged tenant.
 
     Args:
@@ -42,13 +43,15 @@ def policy_findings(  # noqa: PLR0913  each is a fact that policies can ask for
         base: The same PATHs at an earlier revision; a finding that it has too is standing.
         fleet: The fleet that applies.
         today: The day.
+        loud: Rules whose infos are wanted as findings at once.
 
     Yields:
-        Each finding, not yet made: a fleet has tens of thousands that nobody wants to see one by one.
+        What is said of each tenant of which anything is.
     """
     alone = base is None and live is None
     asking = Asking(policies, alone=alone)
     then = _Then(base, policies) if base else None
+    split = _Split(loud)
     for tenant in repository.tenants:
         before = then.tenant(repository, tenant) if then else None
         faulty = _faulty(repository, tenant, validation)
@@ -64,9 +67,37 @@ def policy_findings(  # noqa: PLR0913  each is a fact that policies can ask for
         hits = asking.hits(subject, _text(tenant) if alone and not faulty else None)
         if not hits:
             continue
-        stood = then.hits(before) if then and before else {}
-        for hit in hits:
-            yield Placed(hit, subject, _is_standing(hit, subject, stood))
+        if not alone or faulty:
+            stood = then.hits(before) if then and before else {}
+            pressing = [_finding(hit, subject, _is_standing(hit, subject, stood)) for hit in hits]
+            yield Answers(subject, pressing, ())
+            continue
+        yield Answers(subject, *split(hits, subject))
+
+
+class _Split:
+    """Divides the hits of a tenant: what is made at once, and the infos that are made where somebody looks."""
+
+    def __init__(self, loud: Collection[str]) -> None:
+        self._loud = loud
+        self._known: dict[int, tuple[Sequence[Hit], list[Hit], tuple[Hit, ...]]] = {}
+
+    def __call__(
+        self, hits: Sequence[Hit], subject: Subject
+    ) -> tuple[list[Finding], tuple[Hit, ...]]:
+        known = self._known.get(id(hits))
+        # What is shared by all tenants that write the same is one object; it is kept, so that it stays one.
+        if known is None or known[0] is not hits:
+            pressing = [hit for hit in hits if not self._is_quiet(hit)]
+            known = hits, pressing, tuple(hit for hit in hits if self._is_quiet(hit))
+            if isinstance(hits, tuple):
+                self._known[id(hits)] = known
+        return [_finding(hit, subject) for hit in known[1]], known[2]
+
+    def _is_quiet(self, hit: Hit) -> bool:
+        if hit.failed is not None or hit.policy.severity is not Severity.INFO:
+            return False
+        return hit.policy.id not in self._loud
 
 
 def _text(tenant: Document) -> object:
@@ -75,36 +106,26 @@ def _text(tenant: Document) -> object:
     return None if "*" in written else (written, tenant.layers)
 
 
-class Placed(NamedTuple):
-    """A finding of one tenant, not yet made."""
+class Answers(NamedTuple):
+    """What the policies say of one tenant."""
 
-    hit: Hit
     subject: Subject
-    standing: bool
+    findings: list[Finding]
+    infos: tuple[Hit, ...]
+    """Infos that are not made yet: a fleet has tens of thousands that nobody wants one by one."""
 
     @property
-    def rule(self) -> str:
-        """The policy's id."""
-        return self.hit.policy.id
-
-    @property
-    def severity(self) -> Severity:
-        """What it weighs: a policy that fails while it runs is an error."""
-        return Severity.ERROR if self.hit.failed is not None else self.hit.policy.severity
-
-    @property
-    def who(self) -> str:
-        """The tenant."""
+    def tenant(self) -> str:
+        """Whom they are about."""
         return self.subject.document.name
 
-    @property
-    def message(self) -> str:
-        """What is."""
-        return self.hit.message
+    def told(self) -> Iterator[tuple[str, str]]:
+        """Rule and message of each info."""
+        return ((hit.policy.id, hit.message) for hit in self.infos)
 
-    def made(self) -> Finding:
-        """Make the finding, with its place."""
-        return _finding(self.hit, self.subject, standing=self.standing)
+    def made(self) -> list[Finding]:
+        """Make the infos, with their places."""
+        return [_finding(hit, self.subject) for hit in self.infos]
 
 
 def _is_in(repository: Repository, tenant: Document, fleet: Document) -> bool:
@@ -181,7 +202,7 @@ class _Then:
         return {(hit.policy.id, hit.knob): subject for hit in self._asking.hits(subject)}
 
 
-def _finding(hit: Hit, subject: Subject, *, standing: bool) -> Finding:
+def _finding(hit: Hit, subject: Subject, standing: bool = False) -> Finding:
     if hit.failed is not None:
         error = ExpressionError(hit.message)
         return policy_error(hit.policy.document, (hit.failed,), error, tenant=subject.document.name)

@@ -88,17 +88,24 @@ class Waiving:
             by_rule.setdefault(waiver.rule, []).append(waiver)
         return cls(waivers, today, by_rule)
 
-    def concerns(self, rule: str) -> bool:
-        """Whether any waiver names a rule."""
-        return rule in self._by_rule
+    @property
+    def rules(self) -> Collection[str]:
+        """The rules that a waiver names."""
+        return self._by_rule
 
-    def waived(self, finding: Finding, tenant: Document) -> Finding:
-        """Mark a finding with the waiver that covers it today; the finding itself where none does.
+    def waived(self, findings: list[Finding], tenant: Document) -> list[Finding]:
+        """Mark the findings of one tenant that a waiver covers today.
 
         This is the one place that answers "is this waived": every command asks here.
         """
+        if not self._by_rule:
+            return findings
+        labels = tenant.labels
+        return [self._marked(finding, labels) for finding in findings]
+
+    def _marked(self, finding: Finding, labels: Mapping[str, str]) -> Finding:
         for waiver in self._by_rule.get(finding.rule, ()):
-            if waiver.covers(finding, tenant.labels):
+            if waiver.covers(finding, labels):
                 self._used.add(waiver.name)
                 if not waiver.has_expired(self.today):
                     return replace(finding, waived_by=waiver.name)

@@ -77,7 +77,7 @@ def _divided(
     report: Report, shown: Sequence[Finding] | None, *, everything: bool
 ) -> tuple[Sequence[Finding], Sequence[Later]]:
     """What is shown block by block, and the infos of which only the rules are told."""
-    if everything or shown is not None or len(report.later) <= FEW_INFOS:
+    if everything or shown is not None or report.untold <= FEW_INFOS:
         return (report.findings if shown is None else shown), ()
     return report.pressing, report.later
 
@@ -238,13 +238,17 @@ def wrapped(text: str, first: str, others: str) -> Iterator[str]:
 
 def _by_rule(infos: Sequence[Later], colored: bool) -> Iterator[str]:
     """A line or two for each rule: how often, for how many tenants, and one of them."""
-    by_rule: dict[str, list[Later]] = {}
+    by_rule: dict[str, dict[str, int]] = {}
+    first: dict[str, str] = {}
     for one in infos:
-        by_rule.setdefault(one.rule, []).append(one)
+        for rule, message in one.told():
+            times = by_rule.setdefault(rule, {})
+            times[one.tenant] = times.get(one.tenant, 0) + 1
+            if rule not in first:
+                first[rule] = f"{visible(one.tenant)}: {visible(message.partition(chr(10))[0])}"
+    total = sum(sum(times.values()) for times in by_rule.values())
     word = click.style("infos", fg=_COLOURS[Severity.INFO]) if colored else "infos"
-    yield f"{len(infos):,} {word}; -v shows each"
-    for rule, found in by_rule.items():
-        tenants = len({one.who for one in found})
-        yield f"  {rule}  {len(found):,} in {count(tenants, 'tenant')}"
-        first = found[0].message.partition("\n")[0]
-        yield from wrapped(f"{visible(found[0].who)}: {visible(first)}", "    such as ", "    ")
+    yield f"{total:,} {word}; -v shows each"
+    for rule, times in by_rule.items():
+        yield f"  {rule}  {sum(times.values()):,} in {count(len(times), 'tenant')}"
+        yield from wrapped(first[rule], "    such as ", "    ")

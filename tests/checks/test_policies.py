@@ -306,6 +306,19 @@ def test_a_repositorys_own_policy_is_in_force_beside_the_built_in_ones() -> None
     assert "floor-needs-two-people" not in by_rule(checked(OWN + labelled))
 
 
+def test_a_policy_about_labels_answers_for_each_tenant_by_itself() -> None:
+    """Tenants that write the same knobs and carry other labels are told other things, in any number."""
+    tenants = "---\n".join(
+        f"tenant: t{number}\nlabels: {{tier: t{number % 3}}}\nknobs: {{retrieval_min_score: 0.{30 + number % 4}}}\n"
+        for number in range(60)
+    )
+    text = "policy: p\nseverity: warning\nwhen: labels.tier == 't1'\nmessage: '{tenant} {labels.tier}'\n---\n"
+    found = [one for one in checked(text + tenants).findings if one.rule == "p"]
+    assert [one.message for one in found] == [f"t{number} t1" for number in range(1, 60, 3)]
+    ceilings = [one.tenant for one in checked(text + tenants).findings if one.rule == DIVERGES]
+    assert ceilings == [f"t{number}" for number in range(60) if number % 4]
+
+
 def policy(when: str, **fields: str) -> str:
     """A policy of a repository, followed by a tenant."""
     more = "".join(f"{name}: {value}\n" for name, value in fields.items())
