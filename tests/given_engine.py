@@ -148,6 +148,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     given: GivenEngine
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     timeout: ClassVar[float | None] = 10.0
 
     def log_message(self, *_: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from knobctl.documents.kinds import TENANT_NAME
 from knobctl.engine.answers import NonsenseError
 from knobctl.engine.capabilities import Capabilities
 from knobctl.engine.failures import CallFailedError, CallRefusedError
@@ -20,6 +21,7 @@ from knobctl.engine.wire import (
     wire_config,
 )
 from knobctl.errors import EngineError
+from knobctl.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -52,6 +54,7 @@ class HttpEngine:
         self.name = url.rstrip("/")
         self._catalogue = catalogue
         self._tokens = tokens
+        self._notice = notice
         self._transport = Transport(url, network)
         self._capabilities = Capabilities(self.name, self._offers_list, tokens, notice)
 
@@ -66,9 +69,15 @@ class HttpEngine:
     def list(self) -> Iterator[LiveSet]:
         """Read the sets of every tenant that the caller holds, page by page."""
         for item in self._pages(LIST, {}, None, "configs"):
+            if not isinstance(item, dict):
+                raise self._nonsense("a listed set that is no object")
             tenant = self._sane(text_field, item, "tenantId", "tenant_id")
             if not tenant:
                 raise self._nonsense("a listed set without its tenant")
+            if not TENANT_NAME.match(tenant):
+                shown = visible(tenant[:80])
+                self._notice(f"a tenant is left out whose name no document can carry: {shown}")
+                continue
             yield self._live_set(item, tenant, NEVER_WRITTEN)
 
     def audit_events(
@@ -129,6 +138,8 @@ class HttpEngine:
             return settle(self.read, sent, because=lost, is_final=False)
 
     def _receipt(self, answer: Mapping[str, Any], sent: Sent) -> Receipt:
+        if text_field(answer, "tenantId", "tenant_id") not in {"", sent.tenant}:
+            raise NonsenseError("the set of another tenant than the one written")
         config = answer.get("config")
         stored = read_config(config, self._catalogue)[0] if isinstance(config, dict) else sent.knobs
         paths = list_field(answer, "changedFieldPaths", "changed_field_paths")
@@ -197,9 +208,7 @@ class HttpEngine:
                 break
         raise self._nonsense("a list that does not end")
 
-    def _live_set(self, answer: Any, tenant: str, never: str | None) -> LiveSet:  # noqa: ANN401  any JSON
-        if not isinstance(answer, dict):
-            raise self._nonsense("a set that is no object")
+    def _live_set(self, answer: Mapping[str, Any], tenant: str, never: str | None) -> LiveSet:
         found: LiveSet = self._sane(
             live_set, answer, self._catalogue, tenant=tenant, revision=never
         )

@@ -96,7 +96,8 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 def _block(one: ShownSet, every_knob: bool, now: datetime, colored: bool) -> str:
     live, knobs = one.live, one.catalogue
-    name = click.style(live.tenant, bold=True) if colored else live.tenant
+    tenant = visible(live.tenant)
+    name = click.style(tenant, bold=True) if colored else tenant
     told = [visible(live.updated_by)] if live.updated_by else []
     told += [visible(ago(live.updated_at, now))] if live.updated_at else []
     who = f" ({', '.join(told)})" if told else ""

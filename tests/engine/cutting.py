@@ -64,6 +64,7 @@ class CuttingProxy:
 class _Handler(BaseHTTPRequestHandler):
     cutting: CuttingProxy
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     timeout: ClassVar[float | None] = 10.0
 
     def log_message(self, *_: object) -> None:
