@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from knobctl.checks.expressions import VARIABLES, ExpressionError
+from knobctl.checks.fact_roles import roles_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 BY_KNOB: Final = frozenset({"effective", "knobs", "live", "changed"})
 BY_ROLE: Final = frozenset({"role", "text", "default", "name"})
 ARITHMETIC: Final = frozenset({"reach", "reach_before"})
-FUSION_ROLES: Final = ("floor.fused", "fusion.*", "depth.*", "ranker.*")
-"""The roles of the knobs that the arithmetic stands on."""
-
 _TOKEN: Final = re.compile(
     r"""(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?P<word>[A-Za-z_]\w*)|(?P<sign>\S)"""
 )
@@ -66,8 +64,9 @@ def reading_of(text: str, catalogue: Catalogue) -> Reading:
             continue
         variables.add(word)
         if word in ARITHMETIC:
-            facts.add((_key(tokens, index) or ("", 0))[0])
-            knobs += [name for pattern in FUSION_ROLES for name in with_role(pattern, catalogue)]
+            fact = (_key(tokens, index) or ("", 0))[0]
+            facts.add(fact)
+            knobs += [name for role in roles_of(fact) for name in with_role(role, catalogue)]
         elif word in BY_KNOB | BY_ROLE:
             named = _key(tokens, index)
             if named is None:

@@ -93,13 +93,22 @@ def test_what_an_expression_reads_is_found_in_its_text(
 
 
 def test_the_arithmetic_reads_the_knobs_that_it_stands_on() -> None:
-    """Floor, rank constant, weights, depths and the modes of rankers; and which facts are asked for."""
-    reading = reading_of("reach.on_edge || reach['vacuous']", CATALOGUE)
-    assert set(reading.knobs) == {
-        "retrieval_min_score", "rrf_k", "rrf_weight_vector", "rrf_weight_bm25", "rrf_weight_recency",
-        "retrieval_vector_top_k", "retrieval_bm25_top_k", "retrieval_recency_top_k", "recency_ranker_mode",
-    }  # fmt: skip
-    assert reading.facts == {"on_edge", "vacuous"}
+    """A ceiling stands on weights and modes, a depth on floor and rank constant too, a verdict on all."""
+    shares = {"rrf_weight_vector", "rrf_weight_bm25", "rrf_weight_recency", "recency_ranker_mode"}
+    depths = {"retrieval_vector_top_k", "retrieval_bm25_top_k", "retrieval_recency_top_k"}
+    ranks = {*shares, "retrieval_min_score", "rrf_k"}
+    for text, knobs in (
+        ("reach.vector_ceiling > 0.1", shares),
+        ("reach.vector_depth > 1", ranks),
+        ("reach['vacuous']", ranks | depths),
+        ("reach.without_recency.vector_depth > 1", ranks | depths),
+        ("reach.exists(k, true)", ranks | depths),
+    ):
+        assert set(reading_of(text, CATALOGUE).knobs) == knobs, text
+    assert reading_of("reach.on_edge || reach['vacuous']", CATALOGUE).facts == {
+        "on_edge",
+        "vacuous",
+    }
     assert "" in reading_of("reach.exists(k, true)", CATALOGUE).facts
 
 
