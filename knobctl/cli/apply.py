@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 @click.command(name="apply")
-@common_options(engine=True)
 @click.argument("paths", nargs=-1, metavar="[PATH... | PLANFILE]")
 @selection_options
 @click.option("--tenant", metavar="NAME", help="Whose set a bare knob map or the wire's JSON is.")
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     help="What a tenant that moved means for the others.",
 )
 @parallelism_option
+@common_options(engine=True)
 def command(
     settings: Settings,
     paths: tuple[str, ...],

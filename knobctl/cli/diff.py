@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 @click.command(name="diff")
-@common_options(engine=True)
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @selection_options
 @click.option("--base", metavar="REV", help="Compare with a Git revision instead of the engine.")
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 )
 @click.option("--exit-code", is_flag=True, help="Exit 3 where something differs.")
 @parallelism_option
+@common_options(engine=True)
 def command(
     settings: Settings,
     paths: tuple[str, ...],

@@ -36,9 +36,9 @@ FALLBACK_EDITORS = ("sensible-editor", "editor", "nano", "vi")
 
 
 @click.command(name="edit")
-@common_options(engine=True)
 @click.argument("tenant", shell_complete=complete_tenants)
 @consent_options
+@common_options(engine=True)
 def command(
     settings: Settings, tenant: str, yes: bool, reason: str | None, allow: tuple[str, ...]
 ) -> ExitCode:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 @click.command(name="impact")
-@common_options(engine=True)
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @click.option(
     "--default",
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option("--live", is_flag=True, help="Ask the engine instead of the files.")
 @selection_options
+@common_options(engine=True)
 def command(
     settings: Settings,
     paths: tuple[str, ...],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from knobctl.cli.pushing import parallelism_option
 from knobctl.cli.selection import selection_of, selection_options
 from knobctl.cli.session import Session
 from knobctl.errors import ExitCode, UsageError
+from knobctl.text import visible
 
 if TYPE_CHECKING:
     from knobctl.changes.guards import Refusal
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
 
 @click.command(name="plan")
-@common_options(engine=True)
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @click.option(
     "-o",
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 @click.option("--tenant", metavar="NAME", help="Whose set a bare knob map or the wire's JSON is.")
 @click.option("--exit-code", is_flag=True, help="Exit 3 where something would change.")
 @parallelism_option
+@common_options(engine=True)
 def command(
     settings: Settings,
     paths: tuple[str, ...],
@@ -122,7 +124,9 @@ class _Made:
         lines += [f"apply would be refused: {one.message}" for one in self._refusals]
         if out:
             digest = self.document["digest"][:12]
-            lines.append(f"plan {digest} written; to apply it: knobctl apply {out}")
+            lines.append(
+                f"plan {digest} written; to apply it: knobctl apply {visible(shlex.quote(str(out)))}"
+            )
         return "\n".join(lines)
 
     def as_json(self, code: ExitCode) -> dict[str, Any]:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 @click.command(name="pull")
-@common_options(engine=True)
 @tenants_argument
 @selection_options
 @click.option(
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 )
 @click.option("--yes", is_flag=True, envvar="KNOBCTL_YES", help="Consent to the edits shown.")
 @click.option("--dry-run", is_flag=True, help="Show the edits; write nothing.")
+@common_options(engine=True)
 def command(
     settings: Settings,
     tenants: tuple[str, ...],

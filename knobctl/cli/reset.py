@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 @click.command(name="reset")
-@common_options(engine=True)
 @click.argument("tenant", shell_complete=complete_tenants)
 @place_options
 @consent_options
+@common_options(engine=True)
 def command(
     settings: Settings,
     tenant: str,

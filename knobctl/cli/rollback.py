@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 
 @click.command(name="rollback")
-@common_options(engine=True)
 @click.argument(
     "tenants", nargs=-1, required=True, metavar="TENANT...", shell_complete=complete_tenants
 )
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
 @consent_options
 @click.option("--dry-run", is_flag=True, help="Show what would be brought back; write nothing.")
 @parallelism_option
+@common_options(engine=True)
 def command(
     settings: Settings,
     tenants: tuple[str, ...],

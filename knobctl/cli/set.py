@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 @click.command(name="set")
-@common_options(engine=True)
 @click.argument("tenant", shell_complete=complete_tenants)
 @click.argument(
     "assignments",
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 )
 @place_options
 @consent_options
+@common_options(engine=True)
 def command(
     settings: Settings,
     tenant: str,

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 @click.command(name="unset")
-@common_options(engine=True)
 @click.argument("tenant", shell_complete=complete_tenants)
 @click.argument("knobs", nargs=-1, required=True, metavar="KNOB...", shell_complete=complete_knobs)
 @place_options
 @consent_options
+@common_options(engine=True)
 def command(
     settings: Settings,
     tenant: str,
