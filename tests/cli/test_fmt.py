@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.outputs import faults_of
@@ -112,3 +114,9 @@ def test_the_case_of_the_tenant_named_no(knobctl: Knobctl) -> None:
     path = knobctl.write("no.yaml", "tenant: no\nknobs:\n  retrieval_min_score: 0.3\n")
     assert knobctl("fmt", path).code == 0
     assert path.read_text() == "tenant: 'no'\nknobs:\n  retrieval_min_score: 0.3\n"
+
+
+def test_the_example_is_in_canonical_form(knobctl: Knobctl) -> None:
+    """Its own CI asks for it."""
+    fleet = Path(__file__).parents[2] / "examples" / "fleet"
+    assert knobctl("fmt", fleet, "--check").code == 0

@@ -216,3 +216,31 @@ def test_many_troubles_cost_no_more_than_many_values() -> None:
     """9,000 ambiguous knobs are told in a second, not in a minute."""
     text = "tenant: a\nknobs:\n" + "".join(f"  k{number}: 010\n" for number in range(4900))
     assert len(sorted_text(text).findings) == 4900
+
+
+def test_places_of_what_is_not_there_are_those_around_it() -> None:
+    """A finding about a missing value stands at the mapping that lacks it, else at the kind key."""
+    (document,) = sorted_text("tenant: a\nlabels: {b: c}\nlayers: [x, y]\n").documents
+    places = {
+        path: (document.location(*path).line, document.location(*path).column)
+        for path in (
+            ("labels", "nothing"),
+            ("nothing",),
+            ("layers", 1),
+            ("layers", 7),
+            (),
+            ("labels", "b", "c"),
+        )
+    }
+    assert places == {
+        ("labels", "nothing"): (2, 9),
+        ("nothing",): (1, 9),
+        ("layers", 1): (3, 13),
+        ("layers", 7): (3, 9),
+        (): (1, 9),
+        ("labels", "b", "c"): (2, 13),
+    }
+    assert document.key_location("labels", "b").column == 10
+    assert document.key_location("labels", "nothing").column == 9
+    assert document.literal("labels", "b") == "c"
+    assert document.literal("nothing") == ""
