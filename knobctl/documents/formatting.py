@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from knobctl.documents.canonical import canonical_text
 from knobctl.documents.files import write_atomically
-from knobctl.errors import ConflictError
+from knobctl.errors import RefusedError, UsageError
 from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
@@ -65,14 +65,19 @@ class Formatted:
         """Write the canonical form in place of the file, whole or not at all.
 
         Raises:
-            ConflictError: If the file has changed since it was read.
-            OSError: If it cannot be written; the file stays as it was.
+            RefusedError: If the file has changed since it was read.
+            UsageError: If it cannot be written; the file stays as it was.
         """
         assert self.path is not None
         target = self.path.resolve()  # a link that the user named stays a link
-        if target.read_bytes() != self.text.encoded(self.text.text):
-            raise ConflictError(f"{self.source} changed while it was formatted; it was left alone")
-        write_atomically(target, self.text.encoded(self.canonical))
+        try:
+            if target.read_bytes() != self.text.encoded(self.text.text):
+                raise RefusedError(
+                    f"{self.source} changed while it was formatted; it was left alone"
+                )
+            write_atomically(target, self.text.encoded(self.canonical))
+        except OSError as error:
+            raise UsageError(f"{self.source} cannot be written: {error.strerror}") from error
 
 
 def format_files(repository: Repository, broken: Collection[str]) -> list[Formatted]:
