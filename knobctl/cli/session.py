@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, Self
 import click
 from click.core import ParameterSource
 
-from knobctl.errors import UsageError
 from knobctl.knobs import Catalogue, load_catalogue
 
 if TYPE_CHECKING:
@@ -181,7 +180,7 @@ class Session:
 
         Nothing on this machine is reached through a proxy: a token for it would leave the machine.
         """
-        from knobctl.engine.network import Network
+        from knobctl.engine.network import Network, assert_bundle
 
         if self.target.is_embedded:
             return Network()
@@ -190,8 +189,7 @@ class Session:
         )
         named = next((os.environ[name] for name in BUNDLE_VARIABLES if os.environ.get(name)), None)
         bundle = self.target.ca_bundle or (Path(named) if named else None)
-        if bundle is not None and not bundle.exists():
-            raise UsageError(f"the CA bundle {bundle} is not there")
+        assert_bundle(bundle)
         return Network(proxy=proxy, ca_bundle=bundle)
 
     def repository(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from knobctl.errors import UsageError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -28,3 +30,25 @@ class Network:
     """Pause before the second repetition; doubles each time, with as much jitter."""
     longest_pause_s: int = 20
     """Cap on any pause, Retry-After included: no server parks the command line for hours."""
+
+
+def assert_bundle(bundle: Path | None) -> None:
+    """See that a CA bundle can be trusted from, before anything is sent.
+
+    Raises:
+        UsageError: If it is not there or holds no certificates.
+    """
+    if bundle is None:
+        return
+    import ssl
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        if bundle.is_dir():
+            context.load_verify_locations(capath=bundle)
+        else:
+            context.load_verify_locations(cafile=bundle)
+    except ssl.SSLError as error:
+        raise UsageError(f"the CA bundle {bundle} holds no certificates") from error
+    except OSError as error:
+        raise UsageError(f"the CA bundle {bundle} cannot be read: {error.strerror}") from error

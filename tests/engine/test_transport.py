@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from knobctl.engine.http import HttpEngine
-from knobctl.engine.network import Network
+from knobctl.engine.network import Network, assert_bundle
 from knobctl.engine.tokens import GivenToken
-from knobctl.errors import EngineError
+from knobctl.errors import EngineError, UsageError
 from knobctl.knobs import load_catalogue
 from tests.given_engine import GET, Fault, GivenEngine
 
@@ -105,6 +105,22 @@ def test_an_expired_certificate_is_refused(certificate: Callable[..., Path]) -> 
             client(given.url, ca_bundle=pem).read("acme")
 
         assert given.calls == []
+
+
+@pytest.mark.parametrize("content", [b"no certificates here", b"", b"\x00\xff"])
+def test_a_bundle_that_holds_no_certificates_is_usage(tmp_path: Path, content: bytes) -> None:
+    """Found before anything is sent, and never "trust everybody"."""
+    bundle = tmp_path / "bundle.pem"
+    bundle.write_bytes(content)
+
+    with pytest.raises(UsageError, match="holds no certificates"):
+        assert_bundle(bundle)
+
+
+def test_a_bundle_that_is_not_there_is_usage(tmp_path: Path) -> None:
+    """With the system's word."""
+    with pytest.raises(UsageError, match="cannot be read: No such file"):
+        assert_bundle(tmp_path / "none.pem")
 
 
 def test_an_old_protocol_is_refused(certificate: Callable[..., Path]) -> None:
