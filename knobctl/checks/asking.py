@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from knobctl.checks.expressions import ExpressionError, Template, activation
 from knobctl.checks.policies import Each, Policy
-from knobctl.checks.reading import ARITHMETIC
+from knobctl.checks.reading import KEYED
 from knobctl.finding import Severity
 from knobctl.knobs.knob import KnobType
 from knobctl.text import spelled
@@ -203,10 +203,9 @@ def _bound(reading: Reading, subject: Subject, name: str | None) -> cel.Activati
     for variable in reading.variables:
         if variable == "knob":
             variables[variable] = _asked_knob(subject, name) if name is not None else {}
-        elif variable in ARITHMETIC and "" not in reading.facts:
-            variables[variable] = subject.facts(variable, reading.facts)
         else:
-            variables[variable] = subject.variable(variable)
+            keys = reading.keys_of(variable) if variable in KEYED else None
+            variables[variable] = subject.variable(variable, keys)
     return activation(variables)
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 BY_KNOB: Final = frozenset({"effective", "knobs", "live", "changed"})
 BY_ROLE: Final = frozenset({"role", "text", "default", "name"})
 ARITHMETIC: Final = frozenset({"reach", "reach_before"})
+KEYED: Final = BY_KNOB | BY_ROLE | ARITHMETIC
+"""The variables that are maps and of which only what is asked for is made."""
 _TOKEN: Final = re.compile(
     r"""(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?P<word>[A-Za-z_]\w*)|(?P<sign>\S)"""
 )
@@ -36,15 +38,20 @@ class Reading:
     everything: bool = False
     """Whether it may read any knob: a macro over all of them, or a computed key."""
     variables: frozenset[str] = frozenset()
-    facts: frozenset[str] = frozenset()
-    """Facts of the arithmetic by name; the empty name where any may be asked for."""
+    keys: frozenset[tuple[str, str]] = frozenset()
+    """Of the variables that are maps, the keys that are asked for; the empty key where it may be any."""
+
+    def keys_of(self, variable: str) -> frozenset[str] | None:
+        """The keys of a map that are asked for; None where it may be any."""
+        keys = frozenset(key for name, key in self.keys if name == variable)
+        return None if "" in keys else keys
 
     def __add__(self, other: Reading) -> Reading:
         return Reading(
             tuple(dict.fromkeys((*self.knobs, *other.knobs))),
             self.everything or other.everything,
             self.variables | other.variables,
-            self.facts | other.facts,
+            self.keys | other.keys,
         )
 
 
@@ -58,22 +65,22 @@ def reading_of(text: str, catalogue: Catalogue) -> Reading:
     knobs: list[str] = []
     everything = False
     variables: set[str] = set()
-    facts: set[str] = set()
+    keys: set[tuple[str, str]] = set()
     for index, (group, word, _) in enumerate(tokens):
         if group != "word" or word not in VARIABLES or _is_field(tokens, index):
             continue
         variables.add(word)
+        if word not in KEYED:
+            continue
+        key, offset = _key(tokens, index) or ("", 0)
+        keys.add((word, key))
         if word in ARITHMETIC:
-            fact = (_key(tokens, index) or ("", 0))[0]
-            facts.add(fact)
-            knobs += [name for role in roles_of(fact) for name in with_role(role, catalogue)]
-        elif word in BY_KNOB | BY_ROLE:
-            named = _key(tokens, index)
-            if named is None:
-                everything = True
-            else:
-                knobs.append(_knob(named, catalogue, by_role=word in BY_ROLE))
-    return Reading(tuple(dict.fromkeys(knobs)), everything, frozenset(variables), frozenset(facts))
+            knobs += [name for role in roles_of(key) for name in with_role(role, catalogue)]
+        elif key:
+            knobs.append(_knob((key, offset), catalogue, by_role=word in BY_ROLE))
+        else:
+            everything = True
+    return Reading(tuple(dict.fromkeys(knobs)), everything, frozenset(variables), frozenset(keys))
 
 
 def _is_field(tokens: list[tuple[str, str, int]], index: int) -> bool:

@@ -123,34 +123,34 @@ class Subject:
             if self.literals.get(name) != then.get(name)
         }
 
-    @cached_property
-    def texts(self) -> Mapping[str, str]:
-        """By knob, the value in force as it is written, or as the default is spelled."""
-        return {
-            name: self.effective.origins[name][0].literal
-            if name in self.effective.desired
-            else spelled(value)
-            for name, value in self.values.items()
-        }
+    def text(self, name: str) -> str:
+        """A knob's value in force as it is written, or as the default is spelled."""
+        effective = self.effective
+        if name in effective.desired:
+            return effective.origins[name][0].literal
+        return spelled(self.values[name])
 
-    def by_role(self, values: Mapping[str, object]) -> dict[str, object]:
-        """Values by the role of their knob, where it has one."""
-        return {role: values[knob.name] for role, knob in self.catalogue.by_role.items()}
+    def variable(self, name: str, keys: Collection[str] | None = None) -> object:
+        """A variable of CEL by its name, as plain values.
 
-    def variable(self, name: str) -> object:
-        """A variable of CEL by its name, as plain values; of the arithmetic, every fact."""
+        Args:
+            name: The variable.
+            keys: Of a map, the keys that are asked for: CEL copies what it is given. None for all.
+        """
         if name in ARITHMETIC:
-            setup = self._arithmetic(name)
-            return every_fact(setup) if setup else {}
-        return _VARIABLES[name](self)
-
-    def facts(self, name: str, wanted: Collection[str]) -> dict[str, object]:
-        """Some facts of the arithmetic: CEL copies what it is given, so it is given what is asked for."""
-        setup = self._arithmetic(name)
-        return facts_named(setup, wanted) if setup else {}
-
-    def _arithmetic(self, name: str) -> Setup | None:
-        return self.setup if name == "reach" else self.setup_before
+            setup = self.setup if name == "reach" else self.setup_before
+            if setup is None:
+                return {}
+            return every_fact(setup) if keys is None else facts_named(setup, keys)
+        if name in _BY_ROLE:
+            roles, give = self.catalogue.by_role, _BY_ROLE[name]
+            return {
+                role: give(self, roles[role].name) for role in roles if keys is None or role in keys
+            }
+        whole = _VARIABLES[name](self)
+        if keys is None or not isinstance(whole, dict):
+            return whole
+        return {key: whole[key] for key in keys if key in whole}
 
     def exact(self, name: str) -> Fraction:
         """A numeric knob's value in force, exactly as it is written."""
@@ -176,6 +176,12 @@ def _evidence(subject: Subject) -> list[str]:
     return [str(item) for item in named] if isinstance(named, list) else []
 
 
+_BY_ROLE: Final[Mapping[str, Callable[[Subject, str], object]]] = {
+    "role": lambda subject, name: subject.values[name],
+    "name": lambda _, name: name,
+    "text": lambda subject, name: subject.text(name),
+    "default": lambda subject, name: subject.catalogue[name].default,
+}
 _VARIABLES: Final[Mapping[str, Callable[[Subject], object]]] = {
     "effective": lambda subject: dict(subject.values),
     "knobs": lambda subject: {
@@ -183,10 +189,6 @@ _VARIABLES: Final[Mapping[str, Callable[[Subject], object]]] = {
     },
     "live": lambda subject: dict(subject.live or {}),
     "changed": lambda subject: subject.changed,
-    "role": lambda subject: subject.by_role(subject.values),
-    "name": lambda subject: {role: knob.name for role, knob in subject.catalogue.by_role.items()},
-    "text": lambda subject: subject.by_role(subject.texts),
-    "default": lambda subject: subject.by_role(subject.catalogue.defaults),
     "fleet": lambda subject: dict(subject.fleet),
     "labels": lambda subject: dict(subject.document.labels),
     "owner": lambda subject: str(subject.document.value.get("owner", "")),
