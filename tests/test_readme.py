@@ -1,0 +1,103 @@
+"""README says what the product does: its sessions, its table of commands, its exit codes.
+
+To write the sessions' output and the table anew: python -m tests.test_readme
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from knobctl.cli.group import COMMANDS
+from knobctl.errors import ExitCode
+
+README = Path(__file__).parent.parent / "README.md"
+SESSION = re.compile(r"(?<=```console\n)(.*?)(?=```\n)", re.DOTALL)
+TABLE = re.compile(r"<!-- commands -->\n(.*?)(?=\n\n`knobctl COMMAND)", re.DOTALL)
+FIRST = "tenant: acme\nknobs:\n  retrieval_min_score: 0,15\n  retrieval_vector_top_k: 32\n"
+
+
+def played(text: str) -> str:
+    """The README with the output of its sessions as it is now, all played in one folder."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "acme.yaml").write_text(FIRST)
+        shims = folder / ".bin"
+        shims.mkdir()
+        shim = shims / "knobctl"
+        shim.write_text(
+            f'#!/bin/sh\nexec {sys.executable} -c "from knobctl.cli.main import main; main()" "$@"\n'
+        )
+        shim.chmod(0o755)
+        environment = {
+            "PATH": f"{shims}:{os.environ['PATH']}",
+            "PYTHONPATH": str(README.parent),
+            "LOGNAME": "anna",
+            "LANG": "C.UTF-8",
+            **{
+                f"XDG_{kind}_HOME": str(folder / f".{kind}")
+                for kind in ("DATA", "CONFIG", "STATE", "CACHE")
+            },
+        }
+
+        def play(session: re.Match[str]) -> str:
+            lines = [line[2:] for line in session[1].splitlines() if line.startswith("$ ")]
+            return "".join(f"$ {line}\n{output(line)}" for line in lines)
+
+        def output(line: str) -> str:
+            if line.startswith("export "):
+                key, value = line.removeprefix("export ").split("=", 1)
+                environment[key] = value
+                return ""
+            done = subprocess.run(
+                ["bash", "-c", line], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+            )  # fmt: skip
+            return steady(done.stdout)
+
+        return SESSION.sub(play, text)
+
+
+def steady(output: str) -> str:
+    """An output without what differs from run to run: ages, durations, hashes."""
+    output = re.sub(r"\b[0-9a-f]{64}\b", "5e0c...", output)
+    output = re.sub(r"(just now|\d+ s ago)", "just now", output)
+    return re.sub(r"\(\d+\.\d s\)", "(0.0 s)", output)
+
+
+def command_table() -> str:
+    """The table of commands, from the group itself."""
+    rows = [f"| `{name}` | {text} |" for name, (_, text) in COMMANDS.items()]
+    return "\n".join(["| command | does |", "|---|---|", *rows])
+
+
+def test_the_sessions_show_what_the_commands_print() -> None:
+    """Each console block is the real output of its commands."""
+    text = README.read_text()
+    assert len(SESSION.findall(text)) >= 5
+    assert played(text) == text
+
+
+def test_the_table_lists_every_command() -> None:
+    """A command without a row, or a row without a command, is a lie."""
+    found = TABLE.search(README.read_text())
+    assert found
+    assert found[1] == command_table()
+
+
+@pytest.mark.parametrize("code", [code for code in ExitCode if code is not ExitCode.ROLLED_BACK])
+def test_every_exit_code_is_listed(code: ExitCode) -> None:
+    """The table of exit codes has a row for each that can occur."""
+    rows = [line for line in README.read_text().splitlines() if line.startswith("| ")]
+    assert any(re.match(rf"\| (\d+, )?{code.value}(, \d+)? \| ", row) for row in rows)
+
+
+if __name__ == "__main__":
+    written = TABLE.sub(f"<!-- commands -->\n{command_table()}", README.read_text())
+    README.write_text(played(written))
