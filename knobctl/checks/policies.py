@@ -24,7 +24,7 @@ from knobctl.finding import Finding, Related, Severity
 from knobctl.shipped import shipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from knobctl.documents.model import Document
     from knobctl.documents.settings import SeverityOverride
@@ -99,12 +99,8 @@ def load_policies(
         documents: The repository's policies that the schema accepts.
         severities: Rules that weigh more or less in this repository.
     """
-    policies = Policies()
-    for document in built_in_documents():
-        try:
-            policies.in_force.append(_compiled(document, catalogue, built_in=True))
-        except UnknownRoleError:
-            policies.not_offered.append(document)
+    in_force, not_offered = _built_in(_Same(catalogue))
+    policies = Policies(list(in_force), list(not_offered))
     own = {document.name: document for document in built_in_documents()}
     for document in documents:
         if document.name in own:
@@ -127,6 +123,32 @@ def built_in_documents() -> tuple[Document, ...]:
         text = read_bytes(path.read_bytes(), f"policies/{path.name}")
         found += sort_documents(text, named=True).documents
     return tuple(found)
+
+
+class _Same:
+    """A catalogue that is the same only as itself: its schema is no hashable value."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+
+    def __hash__(self) -> int:
+        return id(self.catalogue)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.catalogue is self.catalogue
+
+
+@lru_cache(maxsize=8)
+def _built_in(same: _Same) -> tuple[Sequence[Policy], Sequence[Document]]:
+    """Compile the built-in policies, and find those about knobs that the schema does not have."""
+    in_force: list[Policy] = []
+    not_offered: list[Document] = []
+    for document in built_in_documents():
+        try:
+            in_force.append(_compiled(document, same.catalogue, built_in=True))
+        except UnknownRoleError:
+            not_offered.append(document)
+    return in_force, not_offered
 
 
 class _BrokenPolicyError(Exception):

@@ -108,7 +108,7 @@ def test_the_arithmetic_reads_the_knobs_that_it_stands_on() -> None:
     ):
         assert set(reading_of(text, CATALOGUE).knobs) == knobs, text
     two = reading_of("reach.on_edge || reach['vacuous']", CATALOGUE)
-    assert two.keys_of("reach") == {"on_edge", "vacuous"}
+    assert sorted(two.keys_of("reach") or ()) == ["on_edge", "vacuous"]
     assert reading_of("reach.exists(k, true)", CATALOGUE).keys_of("reach") is None
 
 
