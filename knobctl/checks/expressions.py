@@ -139,10 +139,10 @@ def compile_expression(text: str) -> Expression:
     """
     try:
         return Expression(text, _environment().compile(text))
-    except RuntimeError as error:
+    except (RuntimeError, TypeError) as error:  # TypeError: half a surrogate pair is no text to CEL
         found = _AT.search(str(error))
         if not found:
-            raise ExpressionError(str(error)) from error
+            raise ExpressionError(_plainer(str(error).partition("\n")[0])) from error
         line, column = int(found[1]), int(found[2])
         lines = text.splitlines(keepends=True)
         offset = sum(map(len, lines[: line - 1])) + column - 1
