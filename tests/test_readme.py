@@ -73,7 +73,7 @@ def steady(output: str) -> str:
 
 def command_table() -> str:
     """The table of commands, from the group itself."""
-    rows = [f"| `{name}` | {text} |" for name, (_, text) in COMMANDS.items()]
+    rows = [f"| `{name}` | {text} |" for name, text in COMMANDS.items()]
     return "\n".join(["| command | does |", "|---|---|", *rows])
 
 

@@ -21,7 +21,7 @@ class Terminated(BaseException):
     """SIGTERM arrived. Like KeyboardInterrupt, so that nothing swallows it."""
 
 
-def run(arguments: list[str]) -> int:
+def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind of end
     """Run one command line.
 
     Args:
@@ -41,9 +41,6 @@ def run(arguments: list[str]) -> int:
         return int(code or ExitCode.OK)
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except click.UsageError as error:
-        error.show()
-        return ExitCode.USAGE
     except click.ClickException as error:
         error.show()
         return ExitCode.USAGE

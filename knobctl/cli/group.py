@@ -10,30 +10,30 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-COMMANDS: Final[dict[str, tuple[str, str]]] = {
-    # name: (module under knobctl.cli, short help)
-    "validate": ("validate", "Check documents against the JSON Schema; every finding with line:column"),
-    "check": ("check", "Validate, then say what the values do: the policies"),
-    "fmt": ("fmt", "Canonical names, order and spelling; comments kept"),
-    "explain": ("explain", "What a knob is, and what a value of it does"),
-    "reach": ("reach", "Ceilings and deepest ranks of a floor, for every set of live rankers"),
-    "resolve": ("resolve", "Layers resolved: every effective value with its origin"),
-    "get": ("get", "The sets that the engine holds"),
-    "diff": ("diff", "What would change, field by field, resets first"),
-    "plan": ("plan", "What apply would do, as text or as a file to apply later"),
-    "apply": ("apply", "Push the files' sets to the engine, guarded"),
-    "set": ("set", "Change knobs of one tenant"),
-    "unset": ("unset", "Send knobs of one tenant back to the platform default"),
-    "reset": ("reset", "Send every knob of one tenant back to the platform default"),
-    "edit": ("edit", "Edit the live set of one tenant in $EDITOR"),
-    "pull": ("pull", "Write live sets into YAML files"),
-    "history": ("history", "The engine's audit events; --verify proves the chain"),
-    "rollback": ("rollback", "Bring tenants back to an earlier set"),
-    "impact": ("impact", "Who follows a platform default and would change with it"),
-    "schema": ("schema", "Print the JSON Schemas and what derives from them"),
-    "context": ("context", "Named engines"),
-    "engine": ("engine", "The reference engine: serve, token"),
-    "completion": ("completion", "Shell completion for bash, zsh and fish"),
+COMMANDS: Final[dict[str, str]] = {
+    # name, which is also the module under knobctl.cli: short help
+    "validate": "Check documents against the JSON Schema; every finding with line:column",
+    "check": "Validate, then say what the values do: the policies",
+    "fmt": "Canonical names, order and spelling; comments kept",
+    "explain": "What a knob is, and what a value of it does",
+    "reach": "Ceilings and deepest ranks of a floor, for every set of live rankers",
+    "resolve": "Layers resolved: every effective value with its origin",
+    "get": "The sets that the engine holds",
+    "diff": "What would change, field by field, resets first",
+    "plan": "What apply would do, as text or as a file to apply later",
+    "apply": "Push the files' sets to the engine, guarded",
+    "set": "Change knobs of one tenant",
+    "unset": "Send knobs of one tenant back to the platform default",
+    "reset": "Send every knob of one tenant back to the platform default",
+    "edit": "Edit the live set of one tenant in $EDITOR",
+    "pull": "Write live sets into YAML files",
+    "history": "The engine's audit events; --verify proves the chain",
+    "rollback": "Bring tenants back to an earlier set",
+    "impact": "Who follows a platform default and would change with it",
+    "schema": "Print the JSON Schemas and what derives from them",
+    "context": "Named engines",
+    "engine": "The reference engine: serve, token",
+    "completion": "Shell completion for bash, zsh and fish",
 }
 
 
@@ -41,12 +41,14 @@ class CommandTable(click.Group):
     """A group whose help and completion import no command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+        """Give the names in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  click's signature
+        """Import the module of one command."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"knobctl.cli.{COMMANDS[cmd_name][0]}")
+        module = import_module(f"knobctl.cli.{cmd_name}")
         command: click.Command = module.command
         return command
 
@@ -56,7 +58,7 @@ class CommandTable(click.Group):
 
         offered = [
             CompletionItem(name, help=text)
-            for name, (_, text) in COMMANDS.items()
+            for name, text in COMMANDS.items()
             if name.startswith(incomplete)
         ]
         return offered + click.Command.shell_complete(self, ctx, incomplete)
@@ -64,6 +66,7 @@ class CommandTable(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Refuse a mistyped name with the nearest that exists."""
         name = args[0] if args else ""
         if name not in COMMANDS and not name.startswith("-"):
             from difflib import get_close_matches
@@ -74,15 +77,23 @@ class CommandTable(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  click's signature
+        """List the commands with the table's own words."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(
     cls=CommandTable,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=lambda ctx, _, on: _version(ctx) if on else None, help="Print the version.")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=lambda ctx, _, on: _version(ctx) if on else None,
+    help="Print the version.",
+)
 def commands() -> None:
     """Validate, explain, diff and push the knobs of multi-tenant retrieval engines.
 

@@ -81,7 +81,9 @@ def _write_atomically(path: Path, text: str) -> None:
         raise UsageError(f"--output cannot write {path}: {error.strerror}") from error
 
 
-def common_options(*, engine: bool = False, formats: tuple[str, ...] = ("text", "json")) -> Callable[[F], F]:
+def common_options(
+    *, engine: bool = False, formats: tuple[str, ...] = ("text", "json")
+) -> Callable[[F], F]:
     """Give a command the common options; it receives them as its first argument, `settings`.
 
     Args:
@@ -112,7 +114,7 @@ class _Option:
     attach: Callable[[Any], Any]
 
 
-def _option(name: str, *flags: str, **attributes: Any) -> _Option:  # noqa: ANN401  click's own options
+def _option(name: str, *flags: str, **attributes: Any) -> _Option:
     return _Option(name, click.option(*flags, name, **attributes))
 
 
@@ -120,35 +122,114 @@ def _options(*, engine: bool, formats: tuple[str, ...]) -> list[_Option]:
     options: list[_Option] = []
     if engine:
         options += [
-            _option("engine", "--engine", envvar="KNOBCTL_ENGINE", metavar="URL", help="embedded:[FILE] (default) or http(s)://..."),
-            _option("context", "--context", envvar="KNOBCTL_CONTEXT", metavar="NAME", help="A named engine; see `knobctl context`.", shell_complete=_complete_contexts),
-            _option("token_file", "--token-file", envvar="KNOBCTL_TOKEN_FILE", metavar="FILE", type=click.Path(path_type=Path), help="File that holds the token."),
-            _option("insecure", "--insecure", is_flag=True, envvar="KNOBCTL_INSECURE", help="Allow plain http:// beyond loopback."),
+            _option(
+                "engine",
+                "--engine",
+                envvar="KNOBCTL_ENGINE",
+                metavar="URL",
+                help="embedded:[FILE] (default) or http(s)://...",
+            ),
+            _option(
+                "context",
+                "--context",
+                envvar="KNOBCTL_CONTEXT",
+                metavar="NAME",
+                help="A named engine; see `knobctl context`.",
+                shell_complete=_complete_contexts,
+            ),
+            _option(
+                "token_file",
+                "--token-file",
+                envvar="KNOBCTL_TOKEN_FILE",
+                metavar="FILE",
+                type=click.Path(path_type=Path),
+                help="File that holds the token.",
+            ),
+            _option(
+                "insecure",
+                "--insecure",
+                is_flag=True,
+                envvar="KNOBCTL_INSECURE",
+                help="Allow plain http:// beyond loopback.",
+            ),
         ]
     options += [
-        _option("fleet", "--fleet", envvar="KNOBCTL_FLEET", metavar="NAME", help="The fleet document that applies."),
-        _option("schema", "--schema", envvar="KNOBCTL_SCHEMA", metavar="FILE", type=click.Path(path_type=Path), help="Another engine's knob schema."),
+        _option(
+            "fleet",
+            "--fleet",
+            envvar="KNOBCTL_FLEET",
+            metavar="NAME",
+            help="The fleet document that applies.",
+        ),
+        _option(
+            "schema",
+            "--schema",
+            envvar="KNOBCTL_SCHEMA",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="Another engine's knob schema.",
+        ),
     ]
     if formats:
         options += [
-            _option("format_", "--format", envvar="KNOBCTL_FORMAT", type=click.Choice(formats), default="text", show_default=True, help="How to answer."),
-            _option("output", "--output", multiple=True, metavar="FORMAT=FILE", callback=_split_outputs(formats), help="Write the answer to a file as well; repeatable."),
+            _option(
+                "format_",
+                "--format",
+                envvar="KNOBCTL_FORMAT",
+                type=click.Choice(formats),
+                default="text",
+                show_default=True,
+                help="How to answer.",
+            ),
+            _option(
+                "output",
+                "--output",
+                multiple=True,
+                metavar="FORMAT=FILE",
+                callback=_split_outputs(formats),
+                help="Write the answer to a file as well; repeatable.",
+            ),
         ]
     return [
         *options,
-        _option("color", "--color", envvar="KNOBCTL_COLOR", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour; NO_COLOR is honoured."),
-        _option("quiet", "-q", "--quiet", is_flag=True, envvar="KNOBCTL_QUIET", help="No talk on stderr."),
-        _option("verbose", "-v", "--verbose", count=True, envvar="KNOBCTL_VERBOSE", help="More on stderr."),
+        _option(
+            "color",
+            "--color",
+            envvar="KNOBCTL_COLOR",
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            help="Colour; NO_COLOR is honoured.",
+        ),
+        _option(
+            "quiet",
+            "-q",
+            "--quiet",
+            is_flag=True,
+            envvar="KNOBCTL_QUIET",
+            help="No talk on stderr.",
+        ),
+        _option(
+            "verbose",
+            "-v",
+            "--verbose",
+            count=True,
+            envvar="KNOBCTL_VERBOSE",
+            help="More on stderr.",
+        ),
     ]
 
 
 def _split_outputs(formats: tuple[str, ...]) -> Callable[..., list[tuple[str, Path]]]:
-    def split(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, Path]]:
+    def split(
+        _ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
+    ) -> list[tuple[str, Path]]:
         pairs = []
         for value in values:
             format_, sign, path = value.partition("=")
             if not sign or not path or format_ not in formats:
-                raise click.BadParameter(f"{value!r} must be FORMAT=FILE, FORMAT one of {', '.join(formats)}")
+                raise click.BadParameter(
+                    f"{value!r} must be FORMAT=FILE, FORMAT one of {', '.join(formats)}"
+                )
             pairs.append((format_, Path(path)))
         return pairs
 

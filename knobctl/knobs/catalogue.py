@@ -68,7 +68,15 @@ class Catalogue:
             for role in self.by_role
             if role.startswith(("fusion.weight.", "depth."))
         )
-        return tuple(sorted(found, key=lambda name: (name not in RANKERS, RANKERS.index(name) if name in RANKERS else 0)))
+        return tuple(
+            sorted(
+                found,
+                key=lambda name: (
+                    name not in RANKERS,
+                    RANKERS.index(name) if name in RANKERS else 0,
+                ),
+            )
+        )
 
     def nearest(self, name: str) -> str | None:
         """The known name most like a mistyped one, in either spelling; None where nothing is near."""
@@ -171,7 +179,9 @@ def _type(prop: Mapping[str, Any], proto: Mapping[str, Any]) -> KnobType:
     return KnobType.INT32 if prop.get("type") == "integer" else KnobType.DOUBLE
 
 
-def _bounds(prop: Mapping[str, Any], kind: KnobType) -> tuple[int | float | None, int | float | None]:
+def _bounds(
+    prop: Mapping[str, Any], kind: KnobType
+) -> tuple[int | float | None, int | float | None]:
     if kind is KnobType.MODE:
         return None, None
     for part in (prop, *prop.get("anyOf", ())):

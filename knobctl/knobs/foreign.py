@@ -36,7 +36,9 @@ def verify_schema(document: Any, source: str) -> None:  # noqa: ANN401  any JSON
     )
     for role, uses in roles.items():
         if uses > 1:
-            raise InputError(f"{source} gives the role {role} to {uses} knobs; a role names one knob")
+            raise InputError(
+                f"{source} gives the role {role} to {uses} knobs; a role names one knob"
+            )
 
 
 def _verify_knob(name: str, prop: Mapping[str, Any] | bool, source: str) -> None:
@@ -46,7 +48,9 @@ def _verify_knob(name: str, prop: Mapping[str, Any] | bool, source: str) -> None
     if "$ref" in prop:
         raise InputError(f"{where} uses $ref; write the knob out, nothing is fetched")
     if "enum" not in prop and prop.get("type") not in {"number", "integer"}:
-        raise InputError(f"{where} has the type {prop.get('type')!r}; knobs are number, integer or enum")
+        raise InputError(
+            f"{where} has the type {prop.get('type')!r}; knobs are number, integer or enum"
+        )
     extra = prop.get("x-knob", {})
     if not isinstance(extra, dict):
         raise InputError(f"{where}: x-knob must be an object")

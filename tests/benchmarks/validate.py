@@ -53,14 +53,18 @@ def peers(folder: Path, files: Path) -> dict[str, list[str]]:
 
 
 def bundled() -> str:
-    """The tenant schema with the knobs inside, as one file without references."""
+    """The tenant schema and all that it refers to, as one file that needs nothing else."""
     import json
 
-    schema = json.loads((SCHEMA.parent / "tenant.v1.schema.json").read_text())
-    schema["properties"]["knobs"] = json.loads(
-        (SCHEMA.parent / "context-engine-knobs.v1.schema.json").read_text()
-    )
-    return json.dumps(schema)
+    base = "https://example.invalid/"
+    parts = {
+        name: json.loads((SCHEMA.parent / name).read_text()) | {"$id": base + name}
+        for name in ("layer.v1.schema.json", "context-engine-knobs.v1.schema.json")
+    }
+    tenant = json.loads((SCHEMA.parent / "tenant.v1.schema.json").read_text())
+    tenant["$id"] = base + "tenant.v1.schema.json"
+    tenant["$defs"] |= parts
+    return json.dumps(tenant)
 
 
 def main() -> None:
