@@ -50,8 +50,6 @@ class TenantPlan:
     evidence: tuple[str, ...] = ()
     unknown: Mapping[str, str] = field(default_factory=dict)
     """Stored fields that the schema does not know and that the push would lose, as JSON text."""
-    updated_by: str | None = None
-    updated_at: str | None = None
 
     @property
     def resets(self) -> tuple[Change, ...]:
@@ -134,8 +132,6 @@ def plan_tenant(
         owner=owner if isinstance(owner, str) else None,
         evidence=tuple(map(str, evidence)) if isinstance(evidence, list) else (),
         unknown=unknown_fields(live),
-        updated_by=live.updated_by,
-        updated_at=live.updated_at,
     )
 
 

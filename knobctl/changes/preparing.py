@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from knobctl.changes.plan import Plan, TenantPlan, plan_tenant, schema_digest
 from knobctl.documents.model import Document, Kind
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from knobctl.engine.interface import Engine, LiveSet
 
 
+UNREADABLE: Final = frozenset({"unreadable-file", "unsupported-yaml", "yaml-limits", "yaml-syntax"})
+"""Findings after which nobody knows what else a file holds."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
     """What is known before anything is written."""
@@ -42,21 +46,44 @@ def fleet_of(repository: Repository, name: str | None) -> Document | None:
 
     Raises:
         UsageError: If the named one does not exist.
-        InputError: If its document has errors.
+        InputError: If its document has errors, or two documents claim its name.
     """
     from knobctl.checks import validate_repository
 
     fleet = repository.fleet(name)
     if fleet is None:
         return None
+    twins = [one for one in repository.fleets if one.name == fleet.name and one is not fleet]
     faults = validate_repository(replace(repository, judged=[fleet], others=[], findings=[]))
-    if faults.errors:
-        first = faults.findings[0]
+    errors = [one.message for one in faults.pressing if one.severity is Severity.ERROR]
+    errors += [f"{twin.source} claims the same name" for twin in twins]
+    if errors:
         raise InputError(
-            f"fleet {fleet.name} ({fleet.source}:{fleet.location().line}) has errors: {first.message}",
+            f"fleet {fleet.name} ({fleet.source}:{fleet.location().line}) has errors: {errors[0]}",
             hint=f"see them all: knobctl validate {fleet.source}",
         )
     return fleet
+
+
+def refuse_unread(repository: Repository, fleet: Document | None) -> None:
+    """Refuse to write without limits where a file that cannot be read may hold them.
+
+    Raises:
+        InputError: If no fleet is known and there is such a file.
+    """
+    unread = [
+        *repository.unread,
+        *(
+            one.primary.file
+            for one in repository.findings
+            if one.primary and one.rule in UNREADABLE
+        ),
+    ]
+    if fleet is None and unread:
+        raise InputError(
+            f"{unread[0]} cannot be read: it may hold the fleet that limits this push",
+            hint=f"see what is wrong: knobctl validate {unread[0]}",
+        )
 
 
 def narrowed(

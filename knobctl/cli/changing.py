@@ -136,7 +136,7 @@ def change_tenant(
     if place is not Place.FILE:
         change = _live_change(session, request)
         reports.insert(0, check_live_changes([change], today=session.today))
-        limits = limits_for(session, subject.fleet)
+        limits = limits_for(session, subject.repository, subject.fleet)
         plan = plan_live_changes([change], reports[0], engine=session.engine.name, limits=limits)
     for report in reports:
         if report.errors:

@@ -50,7 +50,7 @@ def apply_plan_file(
     here = plan.fleet is not None or any(source.is_file() for source in sources)
     repository = surroundings(session, wanted=here)
     fleet = fleet_of(repository, plan.fleet or session.fleet)
-    limits = limits_for(session, fleet, max_tenants=max_tenants, max_share=max_share)
+    limits = limits_for(session, repository, fleet, max_tenants=max_tenants, max_share=max_share)
     if limits.consent_required and not options.dry_run:
         require_consent(yes=options.yes, what=limits.consent_required)
     if session.engine.name != plan.engine:

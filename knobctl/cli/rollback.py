@@ -80,7 +80,7 @@ def command(
         report = check_live_changes(changes, today=session.today)
         if report.errors:
             return answer_errors(session, "rollback", report)
-        limits = limits_for(session, subjects[0].fleet)
+        limits = limits_for(session, subjects[0].repository, subjects[0].fleet)
         return push(
             session,
             Proposal(

@@ -215,6 +215,22 @@ def test_a_fleet_document_with_errors_is_not_the_absence_of_limits(inside: Insid
     assert inside.events() == []
 
 
+@pytest.mark.parametrize(
+    "broken", ["fleet: default\nlimits: [\n", "fleet: default\n---\nfleet: default\n"]
+)
+def test_a_fleet_that_cannot_be_read_is_not_the_absence_of_limits_either(
+    inside: Inside, broken: str
+) -> None:
+    """Cut off, or claimed twice: nothing is pushed on a guess."""
+    inside.write("knobctl.toml", "")
+    inside.write("fleet.yaml", broken)
+    inside.write("acme.yaml", ACME)
+    result = inside("apply", "acme.yaml", "--yes", *ENGINE)
+    assert (result.code, "fleet.yaml" in result.err) == (4, True)
+    assert inside("set", "acme", "rrf_k=3", "--yes", *ENGINE).code == 4
+    assert inside.events() == []
+
+
 def test_a_context_marked_production_demands_a_reason(inside: Inside) -> None:
     """And consent for a reviewed plan."""
     inside.write("acme.yaml", ACME)
