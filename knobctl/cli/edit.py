@@ -78,6 +78,13 @@ class _Draft:
     original: bytes
     done: bool = False
 
+    def saved(self) -> bytes:
+        """The text as it stands now; nothing where the file was taken away."""
+        try:
+            return self.path.read_bytes()
+        except FileNotFoundError:
+            return b""
+
     def finished(self, code: ExitCode) -> ExitCode:
         """Note that the text is no longer needed, if all went well."""
         self.done = code is ExitCode.OK
@@ -98,9 +105,9 @@ def _kept(session: Session, tenant: str, text: bytes) -> Iterator[_Draft]:
     try:
         yield draft
     finally:
-        if draft.done or draft.path.read_bytes() == draft.original:
+        if draft.done or draft.saved() == draft.original:
             draft.path.unlink(missing_ok=True)
-        else:
+        elif draft.path.exists():
             click.echo(f"your text is kept in {draft.path}", err=True)
 
 
@@ -118,7 +125,7 @@ def _edited(
 
     while True:
         _run(editor, draft.path)
-        raw = draft.path.read_bytes()
+        raw = draft.saved()
         if raw == draft.original:
             return None
         if is_empty(raw):

@@ -112,6 +112,15 @@ def test_a_text_that_does_not_become_the_set_is_kept(
     assert len(edited.events()) == 1
 
 
+def test_a_file_that_was_taken_away_is_no_reset(
+    edited: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor a crash."""
+    monkeypatch.setenv("EDITOR", "rm")
+    assert edited("edit", "acme", "--yes", *ENGINE).code == 6
+    assert len(edited.events()) == 1
+
+
 def test_a_text_that_meets_a_guard_is_kept(edited: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
     """And one whose tenant moved meanwhile: nobody's change is overwritten."""
     edited.write("knobctl.toml", "")
