@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Where files of new tenants go; else the folder `tenants` of the repository, else its root.",
 )
-@click.option("--yes", is_flag=True, envvar="KNOBCTL_YES", help="Consent to the edits shown.")
+@click.option("--yes", is_flag=True, help="Consent to the edits shown.")
 @click.option("--dry-run", is_flag=True, help="Show the edits; write nothing.")
 @common_options(engine=True)
 def command(

@@ -55,13 +55,11 @@ def consent_options(function: F) -> F:
         click.option(
             "--yes",
             is_flag=True,
-            envvar="KNOBCTL_YES",
             help="Consent, resets included; without a terminal it is needed.",
         ),
         click.option(
             "--reason",
             metavar="TEXT",
-            envvar="KNOBCTL_REASON",
             help="Why; goes into the audit event.",
         ),
         click.option(

@@ -389,13 +389,11 @@ def test_unknown_stored_fields_block_a_push(inside: Inside) -> None:
         assert (result.code, "newKnob (3)" in result.err, engine.writes()) == (6, True, 0)
 
 
-def test_the_environment_may_consent_but_not_the_documents(
-    inside: Inside, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """KNOBCTL_YES is an option like any other."""
+def test_the_environment_does_not_consent(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Consent is a flag of this very command line."""
     inside.write("acme.yaml", ACME)
     monkeypatch.setenv("KNOBCTL_YES", "1")
-    assert inside("apply", "acme.yaml", *ENGINE).code == 0
+    assert inside("apply", "acme.yaml", *ENGINE).code == 6
 
 
 def test_output_also_goes_to_files(inside: Inside) -> None:
