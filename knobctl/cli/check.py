@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 @click.command(name="check")
-@common_options(engine=True)
 @showing_options
 @click.option(
     "--base",
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     help="A Git revision: what it has too is standing, comes last and fails nothing.",
 )
 @click.option("--live", is_flag=True, help="Add the engine's state: what a push would reset.")
+@common_options(engine=True)
 def command(
     settings: Settings,
     paths: tuple[str, ...],

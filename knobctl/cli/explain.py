@@ -19,7 +19,6 @@ def _complete_knobs(ctx: click.Context, _param: click.Parameter, incomplete: str
 
 # A negative number is a value here, no option.
 @click.command(context_settings={"ignore_unknown_options": True})
-@common_options()
 @click.argument("knob", required=False, shell_complete=_complete_knobs)
 @click.argument("value", required=False)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
@@ -29,6 +28,7 @@ def _complete_knobs(ctx: click.Context, _param: click.Parameter, incomplete: str
     help="Start from this tenant's documents in PATH.",
     shell_complete=complete_tenants,
 )
+@common_options()
 def command(
     settings: Settings,
     knob: str | None,

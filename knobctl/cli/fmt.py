@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 @click.command(name="fmt")
-@common_options()
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @click.option("--check", is_flag=True, help="Write nothing; name what would change and exit 4.")
+@common_options()
 def command(settings: Settings, paths: tuple[str, ...], check: bool) -> ExitCode:
     """Bring documents into canonical form: names, order, spelling. Comments and values stay.
 

@@ -12,7 +12,6 @@ from knobctl.errors import ExitCode
 
 
 @click.command()
-@common_options()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--floor", metavar="NUMBER", help="The fused floor, such as 0.3 or 1/3.")
 @click.option("--k", "rank_constant", metavar="INTEGER", help="The rank constant of fusion.")
@@ -26,6 +25,7 @@ from knobctl.errors import ExitCode
     help="Start from this tenant's documents in PATH.",
     shell_complete=complete_tenants,
 )
+@common_options()
 def command(
     settings: Settings,
     paths: tuple[str, ...],

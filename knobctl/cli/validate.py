@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 @click.command(name="validate")
-@common_options()
 @showing_options
+@common_options()
 def command(
     settings: Settings,
     paths: tuple[str, ...],
