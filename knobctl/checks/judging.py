@@ -75,7 +75,7 @@ def check_repository(
         policies.in_force,
         live=live,
         base=base,
-        fleet=repository.fleet(fleet),
+        fleet=next(iter(validation.sound(filter(None, [repository.fleet(fleet)]))), None),
         today=today,
         loud=waiving.rules,
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import tomllib
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from knobctl.checks.schema import Judge, document_schemas
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.model import Document, Kind
 from knobctl.documents.reader import read_text
+from knobctl.documents.settings import read_settings
 from knobctl.errors import InputError
 from knobctl.knobs import Catalogue, Knob, KnobType, load_catalogue
 from knobctl.shipped import shipped
@@ -218,3 +221,31 @@ def test_the_catalogues_own_schema_judges_the_knobs() -> None:
     judge = Judge(catalogue)
     assert judge.accepts(document({"tenant": "x", "knobs": {"a": 1}}))
     assert not judge.accepts(document({"tenant": "x", "knobs": {"rrf_k": 60}}))
+
+
+@pytest.mark.parametrize(
+    "settings_text",
+    [
+        "",
+        (Path(__file__).parent.parent.parent / "examples" / "fleet" / "knobctl.toml").read_text(),
+        'skip = ["vendor/**"]\nschema = "engine.json"\n[severity.gate-order]\nseverity = "error"\nreason = "r"\n',
+        "[llm]\nprice_per_mtok = {}\n",
+        "shema = 'x'\n",
+        "[severity.gate-order]\nseverity = 'error'\n",
+        "[severity.gate-order]\nseverity = 'fatal'\nreason = 'r'\n",
+        "skip = 'vendor'\n",
+    ],
+)
+def test_the_schema_for_settings_says_what_the_reader_of_settings_says(
+    settings_text: str, tmp_path: Path
+) -> None:
+    """An editor marks exactly what stops a run."""
+    (tmp_path / "knobctl.toml").write_text(settings_text)
+    (tmp_path / "engine.json").write_text("{}")
+    try:
+        read_settings(tmp_path)
+        is_read = True
+    except InputError:
+        is_read = False
+    fits = oracle("knobctl-toml.v1.schema.json").is_valid(tomllib.loads(settings_text))
+    assert fits is is_read
