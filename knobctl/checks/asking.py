@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from knobctl.checks.expressions import ExpressionError, Template, activation
 from knobctl.checks.policies import Each, Policy
-from knobctl.checks.reading import KEYED
 from knobctl.finding import Severity
 from knobctl.knobs.knob import KnobType
 from knobctl.text import spelled
@@ -178,7 +177,7 @@ def _hashable(value: Any) -> object:  # noqa: ANN401  any variable of CEL
 
 def _evaluated(policy: Policy, subject: Subject, name: str | None) -> Iterator[Hit]:
     """Evaluate a policy; what fails while it runs is a fault, never a pass."""
-    if "reach" in policy.depends.variables and subject.setup is None:
+    if "reach" in policy.depends.variables and subject.reached is None:
         return  # no floor is in force, so there is nothing to say of it
     step = "when"
     try:
@@ -200,11 +199,10 @@ def _evaluated(policy: Policy, subject: Subject, name: str | None) -> Iterator[H
 def _bound(reading: Reading, subject: Subject, name: str | None) -> cel.Activation:
     """Bind the variables that expressions read."""
     variables: dict[str, object] = {}
-    for variable in reading.variables:
+    for variable, keys in reading.wanted:
         if variable == "knob":
             variables[variable] = _asked_knob(subject, name) if name is not None else {}
         else:
-            keys = reading.keys_of(variable) if variable in KEYED else None
             variables[variable] = subject.variable(variable, keys)
     return activation(variables)
 

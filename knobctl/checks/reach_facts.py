@@ -7,7 +7,6 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from knobctl.fusion import reach
 from knobctl.fusion.facts import one_fact
 from knobctl.fusion.numbers import fraction_text, rounded_down, safely_below
 from knobctl.fusion.reach import EDGE
@@ -17,18 +16,17 @@ from knobctl.text import spelled
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from knobctl.fusion import Reach, Setup
+    from knobctl.fusion import Reach
 
 _NUMBERS: Final = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 
-def facts_named(setup: Setup, names: Iterable[str]) -> dict[str, object]:
+def facts_named(reached: Reach, names: Iterable[str]) -> dict[str, object]:
     """Give facts of the variable `reach` by name; a name that is none is left out.
 
     They are those of `Reach.policy_facts` and of `_WORDS` here. Each costs some fractions, and a
     fleet has thousands of setups: only what is asked for is computed.
     """
-    reached = reach(setup)
     found: dict[str, object] = {}
     for name in names:
         if name in _WORDS:
@@ -41,9 +39,8 @@ def facts_named(setup: Setup, names: Iterable[str]) -> dict[str, object]:
     return found
 
 
-def every_fact(setup: Setup) -> dict[str, object]:
+def every_fact(reached: Reach) -> dict[str, object]:
     """Give the whole variable `reach`."""
-    reached = reach(setup)
     return {**reached.policy_facts(), **{name: words(reached) for name, words in _WORDS.items()}}
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from knobctl.checks.expressions import VARIABLES, ExpressionError
 from knobctl.checks.fact_roles import roles_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from knobctl.knobs import Catalogue
 
@@ -29,7 +30,7 @@ class UnknownRoleError(ExpressionError):
     """A role or knob that the engine's schema does not have."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reading:
     """What an expression reads."""
 
@@ -45,6 +46,11 @@ class Reading:
         """The keys of a map that are asked for; None where it may be any."""
         keys = frozenset(key for name, key in self.keys if name == variable)
         return None if "" in keys else keys
+
+    @cached_property
+    def wanted(self) -> Sequence[tuple[str, frozenset[str] | None]]:
+        """The variables, each with the keys that are asked for; None where it is no map, or for any."""
+        return [(name, self.keys_of(name) if name in KEYED else None) for name in self.variables]
 
     def __add__(self, other: Reading) -> Reading:
         return Reading(

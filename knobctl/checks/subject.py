@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from knobctl.checks.reach_facts import every_fact, facts_named
 from knobctl.checks.reading import ARITHMETIC
 from knobctl.documents.model import exact_number
+from knobctl.fusion import reach
 from knobctl.knobs.fusion_setup import fusion_setup
 from knobctl.text import spelled
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from knobctl.documents.model import Document, Effective
-    from knobctl.fusion import Setup
+    from knobctl.fusion import Reach
     from knobctl.knobs import Catalogue, KnobValue
 
 
@@ -79,9 +80,10 @@ class Subject:
         return self.effective.values
 
     @cached_property
-    def setup(self) -> Setup | None:
-        """What fusion does for it; None where no floor is in force."""
-        return fusion_setup(self.catalogue, self.values, self.exact)
+    def reached(self) -> Reach | None:
+        """What its floor reaches; None where no floor is in force."""
+        setup = fusion_setup(self.catalogue, self.values, self.exact)
+        return reach(setup) if setup else None
 
     @cached_property
     def before(self) -> Mapping[str, KnobValue] | None:
@@ -91,13 +93,14 @@ class Subject:
         return None if self.live is None else self.catalogue.effective(self.live)
 
     @cached_property
-    def setup_before(self) -> Setup | None:
-        """What fusion did for it before; None where that is not known."""
+    def reached_before(self) -> Reach | None:
+        """What its floor reached before; None where that is not known."""
         before = self.before
         if before is None:
             return None
         exact = self.base.exact if self.base else lambda name: exact_number("", before[name])
-        return fusion_setup(self.catalogue, before, exact)
+        setup = fusion_setup(self.catalogue, before, exact)
+        return reach(setup) if setup else None
 
     @cached_property
     def changed(self) -> dict[str, dict[str, KnobValue]]:
@@ -138,10 +141,10 @@ class Subject:
             keys: Of a map, the keys that are asked for: CEL copies what it is given. None for all.
         """
         if name in ARITHMETIC:
-            setup = self.setup if name == "reach" else self.setup_before
-            if setup is None:
+            reached = self.reached if name == "reach" else self.reached_before
+            if reached is None:
                 return {}
-            return every_fact(setup) if keys is None else facts_named(setup, keys)
+            return every_fact(reached) if keys is None else facts_named(reached, keys)
         if name in _BY_ROLE:
             roles, give = self.catalogue.by_role, _BY_ROLE[name]
             return {

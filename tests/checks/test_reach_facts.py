@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from knobctl.checks.fact_roles import roles_of
 from knobctl.checks.reach_facts import every_fact, facts_named
-from knobctl.fusion import Setup
+from knobctl.fusion import Setup, reach
 
 RANKERS = ("vector", "bm25", "recency")
 
@@ -38,7 +38,7 @@ def setups(draw: st.DrawFn) -> Setup:
 @settings(max_examples=150)
 def test_a_fact_changes_only_with_the_knobs_that_it_stands_on(one: Setup, other: Setup) -> None:
     """What a policy reads is exactly what can change its answer: memory, standing and places go by it."""
-    facts = every_fact(one)
+    facts = every_fact(reach(one))
     for name, value in facts.items():
         stands_on = roles_of(name)
 
@@ -54,18 +54,18 @@ def test_a_fact_changes_only_with_the_knobs_that_it_stands_on(one: Setup, other:
             else {ranker: other.depths.get(ranker, 3) for ranker in one.depths},
         )
         if is_read("fusion.weight.vector"):
-            assert every_fact(mixed)[name] == value, name
+            assert every_fact(reach(mixed))[name] == value, name
         else:
             changed = replace(mixed, weights=other.weights, depths=other.depths)
-            assert every_fact(changed)[name] == value, name
+            assert every_fact(reach(changed))[name] == value, name
 
 
 @given(setups())
 @settings(max_examples=60)
 def test_one_fact_is_the_same_as_among_all(setup: Setup) -> None:
     """Computed alone or with the others; a name that is none is left out."""
-    facts = every_fact(setup)
-    assert facts_named(setup, [*facts, "nope"]) == facts
+    facts = every_fact(reach(setup))
+    assert facts_named(reach(setup), [*facts, "nope"]) == facts
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_is_kept_is_said_with_its_ranks(weights: str, floor: str, text: str
         weights=dict(zip(RANKERS, map(Fraction, weights.split()), strict=False)),
         depths={},
     )
-    assert facts_named(setup, ["kept_text"]) == {"kept_text": text}
+    assert facts_named(reach(setup), ["kept_text"]) == {"kept_text": text}
 
 
 @pytest.mark.parametrize(
@@ -109,4 +109,4 @@ def test_the_ceiling_that_a_floor_touches_is_named(weights: str, floor: str, tex
         weights=dict(zip(RANKERS, map(Fraction, weights.split()), strict=True)),
         depths={},
     )
-    assert facts_named(setup, ["edge_text"]) == {"edge_text": text}
+    assert facts_named(reach(setup), ["edge_text"]) == {"edge_text": text}
