@@ -35,6 +35,7 @@ GET: Final = f"{SERVICE}/GetContextEngineKnobsConfig"
 UPDATE: Final = f"{SERVICE}/UpdateContextEngineKnobsConfig"
 LIST: Final = f"{SERVICE}/ListContextEngineKnobsConfigs"
 EVENTS: Final = f"{SERVICE}/ListConfigAuditEvents"
+NOT_LET_IN: Final = (401, 403)
 PAGE_SIZE: Final = 200
 MAX_PAGES: Final = 100_000
 
@@ -165,6 +166,9 @@ class HttpEngine:
         except CallRefusedError as error:
             if error.is_passing:
                 raise refused(self.name, error, tenant) from error
+            if error.status in NOT_LET_IN:
+                # Who is let in nowhere is told so, not that the engine lacks something.
+                self._call(GET, {}, tenant)
             return False
         except CallFailedError as error:
             raise failed(self.name, error) from error

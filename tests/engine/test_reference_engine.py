@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from knobctl.engine.embedded import EmbeddedEngine
 from knobctl.engine.interface import EngineRefusedError, TenantNotFoundError
 from knobctl.engine.reading import read_all, read_events, read_many
+from knobctl.engine.tokens import GivenToken
 from knobctl.engine.verifying import verify
 from knobctl.errors import ConflictError, EngineError, UnknownOutcomeError
 from knobctl.server.auth import local_caller
@@ -252,6 +253,26 @@ def test_a_reader_cannot_write_and_is_told_so(reference: Reference, tenant: str)
 
     assert caught.value.code == "permission_denied"
     assert len(kept_events(reference, tenant)) == 0
+
+
+@pytest.mark.parametrize(
+    ("clearance", "code"), [(2, "permission_denied"), (None, "unauthenticated")]
+)
+def test_who_is_not_let_in_is_told_so(
+    reference: Reference, tenant: str, clearance: int | None, code: str
+) -> None:
+    """A token that may not read is not taken for an engine without revisions."""
+    token = (
+        reference.token(tenant, clearance=clearance)
+        if clearance
+        else GivenToken("nonsense", "the test")
+    )
+    client = reference.client(token)
+
+    with pytest.raises(EngineRefusedError) as caught:
+        client.assert_addresses([tenant, f"{tenant}-2"])
+
+    assert caught.value.code == code
 
 
 def test_anothers_tenant_looks_like_none(reference: Reference, tenant: str) -> None:
