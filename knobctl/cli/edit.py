@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -181,8 +182,24 @@ def _editor() -> list[str]:
 def _run(editor: list[str], path: Path) -> None:
     sys.stdout.flush()
     try:
-        code = subprocess.run([*editor, str(path)], check=False).returncode  # noqa: S603  the user's own editor
+        process = subprocess.Popen([*editor, str(path)])  # noqa: S603  the user's own editor
     except OSError as error:
         raise UsageError(f"the editor {editor[0]} cannot be started: {error.strerror}") from error
+    code = _ended(process)
+    if code == -signal.SIGINT:
+        raise KeyboardInterrupt
     if code:
         raise RefusedError(f"the editor ended with {code}; nothing was written.")
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    """Wait for the editor. Ctrl-C on its screen is its own; where we must end, it ends first and in peace."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return process.wait()
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)

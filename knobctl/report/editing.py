@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from knobctl.engine.interface import LiveSet
     from knobctl.knobs import Catalogue, Knob
 
-WIDTH = 92
+WIDTH = 76
 
 
 def edit_text(live: LiveSet, catalogue: Catalogue, *, where: str) -> str:

@@ -44,6 +44,10 @@ class Terminal:
         """Send the process a signal."""
         os.kill(self.process.pid, number)
 
+    def interrupt(self) -> None:
+        """Ctrl-C: the terminal sends SIGINT to all that runs in its foreground."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
     def end(self, timeout_s: float = 30.0) -> int:
         """Wait for its end; give the exit code."""
         self._read(timeout_s)
