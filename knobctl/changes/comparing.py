@@ -6,10 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from knobctl.changes.diff import Change, diff_sets
+from knobctl.checks.selecting import candidate_of
+from knobctl.documents.model import Kind
+from knobctl.documents.repository import belongs
 from knobctl.engine.reading import read_all
 
 if TYPE_CHECKING:
-    from knobctl.documents.model import Effective
+    from knobctl.checks.selecting import Selection
+    from knobctl.documents.model import Document, Effective
     from knobctl.documents.repository import Repository
     from knobctl.engine.interface import Engine, LiveSet
 
@@ -54,11 +58,11 @@ def diff_live(repository: Repository, engine: Engine, *, parallelism: int) -> li
 
 def diff_base(repository: Repository, base: Repository, revision: str) -> list[TenantDiff]:
     """Compare what the judged tenants want now with what they wanted at a revision, by tenant."""
-    earlier = {tenant.name: base.effective(tenant) for tenant in base.tenants}
     found = []
     for tenant in repository.tenants:
         effective = repository.effective(tenant)
-        then = earlier.get(tenant.name)
+        document = base.counterpart(tenant, repository)
+        then = base.effective(document) if document else None
         found.append(
             TenantDiff(
                 tenant=tenant.name,
@@ -73,11 +77,17 @@ def diff_base(repository: Repository, base: Repository, revision: str) -> list[T
     return sorted(found, key=_by_tenant)
 
 
-def removed_tenants(repository: Repository, base: Repository) -> list[str]:
-    """Tenants that had a document at a revision and have none now: they become unmanaged."""
-    return sorted(
-        {tenant.name for tenant in base.tenants} - {tenant.name for tenant in repository.tenants}
-    )
+def removed_tenants(
+    repository: Repository, base: Repository, fleet: Document | None, selection: Selection
+) -> list[str]:
+    """Tenants of a fleet that had a document at a revision and have none now: they become unmanaged."""
+    documented = {
+        tenant.name
+        for tenant in repository.of_kind(Kind.TENANT)
+        if fleet is None or belongs(fleet, repository.names.get(tenant.source, ""))
+    }
+    gone = [one for one in base.tenants_of(fleet) if one.name not in documented]
+    return sorted({one.name for one in gone if selection.takes(candidate_of(base, one))})
 
 
 def alone(repository: Repository) -> Repository:

@@ -185,18 +185,11 @@ class _Then:
     def __init__(self, base: Repository, policies: Sequence[Policy]) -> None:
         self._base = base
         self._asking = Asking(policies)
-        self._tenants: dict[str, list[Document]] = {}
-        for document in base.tenants:
-            self._tenants.setdefault(document.name, []).append(document)
 
     def tenant(self, repository: Repository, tenant: Document) -> Subject | None:
-        """The tenant as the base has it: in the same file, or wherever it stood alone."""
-        found = self._tenants.get(tenant.name, [])
-        name = repository.names.get(tenant.source)
-        same = [one for one in found if self._base.names.get(one.source) == name]
-        for document in same or (found if len(found) == 1 else []):
-            return Subject(document, self._base.effective)
-        return None
+        """The tenant as the base has it."""
+        document = self._base.counterpart(tenant, repository)
+        return Subject(document, self._base.effective) if document else None
 
     def hits(self, subject: Subject) -> dict[tuple[str, str | None], Subject]:
         return {(hit.policy.id, hit.knob): subject for hit in self._asking.hits(subject)}

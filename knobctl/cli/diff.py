@@ -54,23 +54,29 @@ def command(
 
     Two files that hold the same tenant are compared with each other, without an engine.
     """
-    from knobctl.changes.comparing import diff_files, diff_live
+    from knobctl.changes.comparing import diff_base, diff_files, diff_live, removed_tenants
     from knobctl.checks import validate_repository
 
     with Session(settings, engine=base is None) as session:
         two = _two_files(session, paths, tenant) if base is None else None
         selection = selection_of((), labels, where)
-        repositories = two or (choose(session, paths, tenant=tenant, selection=selection)[0],)
-        for repository in repositories:
+        here, fleet = (
+            (two[1], None) if two else choose(session, paths, tenant=tenant, selection=selection)
+        )
+        for repository in two or (here,):
             report = validate_repository(repository)
             if report.errors:
                 return answer_errors(session, "diff", report)
+        removed: list[str] = []
         if two:
-            return _answer(session, [diff_files(*two)], style=style, exit_code=exit_code)
-        if base is not None:
-            return _against_base(session, repositories[0], base, paths, tenant, style, exit_code)
-        diffs = diff_live(repositories[0], session.engine, parallelism=parallelism)
-        return _answer(session, diffs, style=style, exit_code=exit_code)
+            diffs = [diff_files(*two)]
+        elif base is not None:
+            earlier = _at(session, here, base, paths, tenant)
+            diffs = diff_base(here, earlier, base)
+            removed = removed_tenants(here, earlier, fleet, selection)
+        else:
+            diffs = diff_live(here, session.engine, parallelism=parallelism)
+        return _answer(session, diffs, removed, style=style, exit_code=exit_code)
 
 
 def _two_files(
@@ -85,29 +91,23 @@ def _two_files(
     return (left, right) if same_tenant(left, right) else None
 
 
-def _against_base(
+def _at(
     session: Session,
     repository: Repository,
-    base: str,
+    revision: str,
     paths: Sequence[str],
     tenant: str | None,
-    style: str,
-    exit_code: bool,
-) -> ExitCode:
-    from knobctl.changes.comparing import diff_base, removed_tenants
+) -> Repository:
     from knobctl.documents.revisions import GitTree
 
-    with GitTree(repository.root, base) as tree:
-        earlier = session.repository(paths, tenant=tenant, files=tree)
-        diffs = diff_base(repository, earlier, base)
-        removed = removed_tenants(repository, earlier)
-    return _answer(session, diffs, removed, style=style, exit_code=exit_code)
+    with GitTree(repository.root, revision) as tree:
+        return session.repository(paths, tenant=tenant, files=tree)
 
 
 def _answer(
     session: Session,
     diffs: Sequence[TenantDiff],
-    removed: Sequence[str] = (),
+    removed: Sequence[str],
     *,
     style: str,
     exit_code: bool,

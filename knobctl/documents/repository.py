@@ -92,6 +92,24 @@ class Repository:
         """The repository's fleets."""
         return self.of_kind(Kind.FLEET)
 
+    @cached_property
+    def claims(self) -> dict[str, list[Document]]:
+        """By tenant, all documents that claim it."""
+        found: dict[str, list[Document]] = {}
+        for document in self.of_kind(Kind.TENANT):
+            found.setdefault(document.name, []).append(document)
+        return found
+
+    def counterpart(self, tenant: Document, of: Repository) -> Document | None:
+        """Find what this repository has for a tenant's document of another state of it.
+
+        In the same file; or wherever it stands alone, as files are renamed.
+        """
+        found = self.claims.get(tenant.name, [])
+        name = of.names.get(tenant.source)
+        same = [one for one in found if self.names.get(one.source) == name]
+        return next(iter(same or (found if len(found) == 1 else [])), None)
+
     def layer(self, name: str) -> Document | None:
         """A layer by its name; the first where two claim it."""
         return self._layers.get(name)

@@ -185,6 +185,31 @@ def test_base_compares_with_a_git_revision(inside: Inside) -> None:
     assert "no document any more: gone; unmanaged from now on, not reset" in text
 
 
+def test_base_compares_like_with_like(inside: Inside) -> None:
+    """Each fleet's document with its own, a renamed file with what it was, and no more than was chosen."""
+    fleets = "fleet: prod\ninclude: ['prod/**']\n---\nfleet: staging\ninclude: ['staging/**']\n"
+    inside.write("fleets.yaml", fleets)
+    for name in ("a", "b", "c"):
+        inside.write(f"prod/{name}.yaml", f"tenant: {name}\nlabels: {{n: {name}}}\nknobs: {{}}\n")
+        inside.write(f"staging/{name}.yaml", f"tenant: {name}\nknobs: {{rrf_k: 30}}\n")
+    inside.write("alone.yaml", "tenant: alone\nknobs: {rrf_k: 30}\n")
+    git(inside, "init", "-q", ".")
+    git(inside, "add", ".")
+    git(inside, "commit", "-qm", "first")
+    (inside.folder / "prod/c.yaml").unlink()
+    (inside.folder / "alone.yaml").rename(inside.folder / "renamed.yaml")
+
+    def changed(*arguments: str) -> object:
+        answer = inside("diff", "--base", "HEAD", "--format", "json", *arguments).json
+        changing = [one["tenant"] for one in answer["tenants"] if one["changes"]]
+        return changing, answer.get("removed_tenants", [])
+
+    assert changed("--fleet", "prod") == ([], ["c"])
+    assert changed("--fleet", "prod", "-l", "n=a") == ([], [])
+    assert changed("--fleet", "staging") == ([], [])
+    assert changed("renamed.yaml") == ([], [])
+
+
 def test_base_that_git_does_not_know(inside: Inside) -> None:
     """A usage error, whether there is a repository or not."""
     path = inside.write("a.yaml", "tenant: a\nknobs: {}\n")
