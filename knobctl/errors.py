@@ -60,6 +60,10 @@ class KnobctlError(Exception):
         self.hint = hint
 
 
+class AnswerError(KnobctlError):
+    """The answer could not be delivered; what was done by then is done."""
+
+
 class UsageError(KnobctlError):
     """Bad arguments, no files, no policies, an unknown tenant on the command line."""
 

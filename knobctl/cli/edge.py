@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from knobctl.cli.group import commands
-from knobctl.errors import ExitCode, KnobctlError
+from knobctl.cli.group import ReaderGoneError, commands
+from knobctl.errors import AnswerError, ExitCode, KnobctlError
 from knobctl.text import visible
 
 if TYPE_CHECKING:
@@ -31,12 +31,14 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind
         The exit code: the command's own, or what its failure means.
     """
     signal.signal(signal.SIGTERM, _terminate)
+    _open_closed_streams()
+    said: dict[str, int] = {}
     if "_KNOBCTL_COMPLETE" in os.environ:
         from knobctl.cli.shells import teach_click
 
         teach_click()
     try:
-        code = commands.main(arguments, prog_name="knobctl", standalone_mode=False)
+        code = commands.main(arguments, prog_name="knobctl", standalone_mode=False, obj=said)
         sys.stdout.flush()
         return int(code or ExitCode.OK)
     except click.exceptions.Exit as stop:
@@ -51,10 +53,12 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind
         click.echo("terminated", err=True)
         return ExitCode.TERMINATED
     except KnobctlError as error:
-        _say(error, arguments)
+        if isinstance(error, AnswerError):
+            _discard_stdout()
+        _say(error, verbose=bool(said.get("verbose")))
         return error.exit_code
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, ReaderGoneError):
+        _discard_stdout()
         return 128 + signal.SIGPIPE
     except Exception as error:  # noqa: BLE001  the last resort: a crash is exit 1 and never looks like a verdict
         _report_crash(error, arguments)
@@ -65,12 +69,24 @@ def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
     raise Terminated
 
 
-def _say(error: KnobctlError, arguments: list[str]) -> None:
+def _open_closed_streams() -> None:
+    """Give what was started without standard output or error (`>&-`) somewhere to write to."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+
+
+def _discard_stdout() -> None:
+    """What is left in the buffer cannot be written, and must not be tried again at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(error: KnobctlError, *, verbose: bool) -> None:
     prefix = "refused: " if error.exit_code is ExitCode.REFUSED else "error: "
     click.echo(prefix + visible(error.message, keep="\n"), err=True)
     if error.hint:
         click.echo(f"  {visible(error.hint, keep=chr(10))}", err=True)
-    if {"-v", "-vv", "--verbose"} & set(arguments):
+    if verbose:
         cause = error.__cause__
         while cause is not None:
             click.echo(f"  because: {type(cause).__name__}: {visible(str(cause))}", err=True)

@@ -37,12 +37,23 @@ COMMANDS: Final[dict[str, str]] = {
 }
 
 
+class ReaderGoneError(Exception):
+    """Nobody reads our output any more, as with `knobctl check | head -1`."""
+
+
 class CommandTable(click.Group):
     """A group whose help and completion import no command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
         """Give the names in the order of the table."""
         return list(COMMANDS)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; click itself would make exit 1 of a reader that has gone."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGoneError from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  click's signature
         """Import the module of one command."""

@@ -38,7 +38,12 @@ class Settings:
 
         if self.color != "auto":
             return self.color == "always"
-        return not os.environ.get("NO_COLOR") and stream.isatty()
+        return not os.environ.get("NO_COLOR") and not _is_dumb() and stream.isatty()
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether a bar may be drawn where there is a terminal."""
+        return not self.quiet and not _is_dumb()
 
     def say(self, text: str) -> None:
         """Talk to the person on stderr, unless asked to be quiet."""
@@ -51,17 +56,45 @@ class Settings:
             click.echo(text, err=True)
 
     def answer(self, renderings: dict[str, Callable[[], str]], *, printed: str = "") -> None:
-        """Print the answer in the chosen format, and write the others that `--output` asks for.
+        """Print the answer in the chosen format, then write the others that `--output` asks for.
 
         Args:
             renderings: By format, what renders the answer; called only where it is wanted.
             printed: The beginning of the answer that stands on stdout already.
+
+        Raises:
+            AnswerError: If it cannot be delivered.
         """
-        for format_, path in self.outputs:
-            _write_atomically(path, _render(renderings, format_))
         text = _render(renderings, self.format).removeprefix(printed)
         if text:
-            sys.stdout.write(text if text.endswith("\n") else text + "\n")
+            write_out(text if text.endswith("\n") else text + "\n")
+        for format_, path in self.outputs:
+            _write_atomically(path, _render(renderings, format_))
+
+
+def write_out(text: str) -> None:
+    """Write to standard output at once.
+
+    Raises:
+        AnswerError: If the disk behind it is full, or the like.
+    """
+    from knobctl.errors import AnswerError
+
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise AnswerError(
+            f"the answer cannot be written to standard output: {error.strerror}"
+        ) from error
+
+
+def _is_dumb() -> bool:
+    import os
+
+    return os.environ.get("TERM") == "dumb"
 
 
 def _render(renderings: dict[str, Callable[[], str]], format_: str) -> str:
@@ -73,12 +106,12 @@ def _render(renderings: dict[str, Callable[[], str]], format_: str) -> str:
 
 def _write_atomically(path: Path, text: str) -> None:
     from knobctl.documents.files import write_atomically
-    from knobctl.errors import UsageError
+    from knobctl.errors import AnswerError
 
     try:
         write_atomically(path, (text if text.endswith("\n") else text + "\n").encode())
     except OSError as error:
-        raise UsageError(f"--output cannot write {path}: {error.strerror}") from error
+        raise AnswerError(f"--output cannot write {path}: {error.strerror}") from error
 
 
 def common_options(
@@ -96,6 +129,7 @@ def common_options(
             chosen = {name: values.pop(name) for name in names}
             chosen["format"] = chosen.pop("format_", "text") or "text"
             chosen["outputs"] = tuple(chosen.pop("output", ()))
+            click.get_current_context().ensure_object(dict)["verbose"] = chosen["verbose"]
             return function(Settings(**chosen), **values)
 
         options = _options(engine=engine, formats=formats)
@@ -185,6 +219,7 @@ def _options(*, engine: bool, formats: tuple[str, ...]) -> list[_Option]:
                 "output",
                 "--output",
                 multiple=True,
+                envvar="KNOBCTL_OUTPUT",
                 metavar="FORMAT=FILE",
                 callback=_split_outputs(formats),
                 help="Write the answer to a file as well; repeatable.",
@@ -220,6 +255,8 @@ def _options(*, engine: bool, formats: tuple[str, ...]) -> list[_Option]:
 
 
 def _split_outputs(formats: tuple[str, ...]) -> Callable[..., list[tuple[str, Path]]]:
+    import os
+
     def split(
         _ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     ) -> list[tuple[str, Path]]:
@@ -230,6 +267,8 @@ def _split_outputs(formats: tuple[str, ...]) -> Callable[..., list[tuple[str, Pa
                 raise click.BadParameter(
                     f"{value!r} must be FORMAT=FILE, FORMAT one of {', '.join(formats)}"
                 )
+            if not os.access(Path(path).parent, os.W_OK) or Path(path).is_dir():
+                raise click.BadParameter(f"{value!r}: no file can be written there")
             pairs.append((format_, Path(path)))
         return pairs
 

@@ -17,8 +17,9 @@ from knobctl.changes.outcomes import Outcome, exit_code
 from knobctl.changes.proposal import Done, Proposal, in_order
 from knobctl.cli.choosing import findings_text
 from knobctl.cli.consent import confirmed, require_consent
+from knobctl.cli.options import write_out
 from knobctl.cli.stopping import stopping_on_signals
-from knobctl.errors import ExitCode, KnobctlError, RefusedError, gravest
+from knobctl.errors import AnswerError, ExitCode, KnobctlError, RefusedError, gravest
 from knobctl.report.plan import refusal_words
 from knobctl.report.progress import progress
 from knobctl.report.pushes import done_json, done_text, how_to_go_on, proposal_text, question
@@ -144,8 +145,7 @@ def _refuse(session: Session, proposal: Proposal, verdict: Verdict) -> NoReturn:
 def _show(session: Session, text: str, *, asking: bool) -> None:
     """Show what is about to be done, before it is done: on stdout where text is the answer."""
     if session.settings.format == "text":
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
+        write_out(text + "\n")
         if not asking or sys.stdout.isatty():
             return
     if asking:
@@ -187,7 +187,7 @@ def _write(
     tenants = proposal.plan.tenants
     if not proposal.plan.changing:
         return proposal.unbegun(), None
-    wanted = not session.settings.quiet
+    wanted = session.settings.shows_progress
     with (
         stopping_on_signals() as stopping,
         progress(len(tenants), "writing", sys.stderr, wanted=wanted) as step,
@@ -226,16 +226,25 @@ def _edit_files(
 
 
 def answer(session: Session, proposal: Proposal, done: Done, shown: str) -> None:
-    """Answer with what was done; what was shown before the writes stands on stdout already."""
+    """Answer with what was done; what was shown before the writes stands on stdout already.
+
+    Raises:
+        AnswerError: If it cannot be delivered; what was written is told on stderr then.
+    """
     began = done.elapsed_s is not None and session.settings.format == "text"
     colored = session.settings.colored(sys.stdout)
-    session.settings.answer(
-        {
-            "text": lambda: done_text(shown, done, now=session.now(), colored=colored),
-            "json": lambda: json.dumps(done_json(proposal, done), indent=2),
-        },
-        printed=f"{shown}\n" if began else "",
-    )
+    try:
+        session.settings.answer(
+            {
+                "text": lambda: done_text(shown, done, now=session.now(), colored=colored),
+                "json": lambda: json.dumps(done_json(proposal, done), indent=2),
+            },
+            printed=f"{shown}\n" if began else "",
+        )
+    except AnswerError as error:
+        click.echo(done_text("", done, now=session.now(), colored=False), nl=False, err=True)
+        error.exit_code = gravest([done.code, error.exit_code])
+        raise
 
 
 def _say_what_is_left(

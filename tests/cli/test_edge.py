@@ -1,0 +1,103 @@
+"""The way out: answers that cannot be delivered, readers that have gone, causes where asked for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import ENGINE, Inside
+from tests.running import Knobctl
+
+PROGRAM = f'{sys.executable} -c "from knobctl.cli.main import main; main()"'
+
+
+def shell(inside: Inside, line: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of bash in which `knobctl` stands for the command."""
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line.replace("knobctl", PROGRAM)],
+        cwd=inside.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+
+
+def test_an_answer_that_does_not_fit_the_disk_is_said(inside: Inside) -> None:
+    """It is no crash, and says why; nothing is written where the plan cannot be shown."""
+    for line in ("get acme", "set acme rrf_k=30 --yes", "explain", "apply . --dry-run"):
+        inside.write("acme.yaml", "tenant: acme\nknobs: {rrf_k: 30}\n")
+        done = shell(inside, f"knobctl {line} > /dev/full")
+        assert (done.returncode, done.stdout) == (1, ""), done
+        assert "standard output: No space left on device" in done.stderr
+        assert "internal error" not in done.stderr
+        assert "Traceback" not in done.stderr
+    assert inside.live() == {}
+
+
+def test_a_push_whose_answer_is_lost_is_told_on_stderr(inside: Inside) -> None:
+    """What was written was written; nobody may think that it was not."""
+    done = shell(
+        inside, f"knobctl set acme rrf_k=30 --yes --format json {' '.join(ENGINE)} > /dev/full"
+    )
+    assert done.returncode == 1, done
+    assert "applied  acme  r1  rrf_k" in done.stderr
+    assert inside.live() == {"rrf_k": 30}
+
+
+@pytest.mark.parametrize("place", ["nowhere/o.json", "."])
+def test_an_output_that_cannot_be_written_is_found_before_anything_is_done(
+    inside: Inside, place: str
+) -> None:
+    """A folder that is not there, and one in place of the file."""
+    done = inside("set", "acme", "rrf_k=30", "--yes", "--output", f"json={place}", *ENGINE)
+    assert (done.code, done.out) == (2, ""), done
+    assert inside.live() == {}
+
+
+def test_outputs_can_be_named_by_the_environment(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As every common option."""
+    monkeypatch.setenv("KNOBCTL_OUTPUT", "json=o.json text=o.txt")
+    assert inside("get", "acme", *ENGINE).code == 0
+    assert inside.read("o.json").startswith("{")
+    assert inside.read("o.txt").startswith("acme")
+
+
+def test_a_reader_that_has_gone_ends_it_as_a_signal_would(inside: Inside) -> None:
+    """Exit 141 as every tool in a pipe; 1 would be a crash."""
+    inside.write("a.yaml", "tenant: a\nknobs: {}\n")
+    done = shell(inside, "knobctl get acme | exec true; exit ${PIPESTATUS[0]}")
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_closed_streams_are_no_crash(inside: Inside) -> None:
+    """Whoever closes standard output does not want the answer; the work is done all the same."""
+    line = f"knobctl set acme rrf_k=30 --yes {' '.join(ENGINE)}"
+    assert shell(inside, f"{line} >&- 2>&-").returncode == 0
+    assert inside.live() == {"rrf_k": 30}
+
+
+def test_causes_are_told_where_asked_for(knobctl: Knobctl) -> None:
+    """By a flag, alone or with others, or by the environment; and only then."""
+    call = ("get", "acme", "--engine", "http://127.0.0.1:1")
+    assert "because" not in knobctl(*call).err
+    assert "because" not in knobctl("set", "-q", *call[1:], "--reason", "-v").err
+    assert "because" in knobctl(*call, "-qv").err
+    assert "because" in knobctl(*call, KNOBCTL_VERBOSE="1").err
+
+
+def test_a_dumb_terminal_gets_no_colour(inside: Inside) -> None:
+    """Nor a bar that it cannot draw over."""
+    from tests.cli.terminal import on_terminal
+
+    inside.hold(rrf_k=30)
+    for term, colored in (("dumb", False), ("xterm", True)):
+        with on_terminal(inside.folder, "get", "acme", *ENGINE, TERM=term) as terminal:
+            assert terminal.end() == 0
+        assert ("\x1b[1m" in terminal.shown) == colored
