@@ -59,7 +59,8 @@ def established(tenant: TenantPlan, error: UnknownOutcomeError, reading: Reading
     if live is not None and same_set(live.knobs, tenant.desired):
         note = "the answer was lost; established by reading back"
         return _applied(tenant, live.revision, note)
-    message = f"{error.message}; what became of the write could not be established"
+    why = error.message.removeprefix(f"{tenant.tenant}: ")
+    message = f"{why}; what became of the write could not be established"
     return TenantOutcome(tenant=tenant.tenant, outcome=Outcome.UNKNOWN, message=message)
 
 

@@ -236,13 +236,16 @@ def answer(session: Session, proposal: Proposal, done: Done, shown: str) -> None
     try:
         session.settings.answer(
             {
-                "text": lambda: done_text(shown, done, now=session.now(), colored=colored),
+                "text": lambda: done_text(
+                    shown, done, now=session.now(), colored=colored, place=session.typed_place
+                ),
                 "json": lambda: json.dumps(done_json(proposal, done), indent=2),
             },
             printed=f"{shown}\n" if began else "",
         )
     except AnswerError as error:
-        click.echo(done_text("", done, now=session.now(), colored=False), nl=False, err=True)
+        told = done_text("", done, now=session.now(), colored=False, place=session.typed_place)
+        click.echo(told, nl=False, err=True)
         error.exit_code = gravest([done.code, error.exit_code])
         raise
 
@@ -255,5 +258,5 @@ def _say_what_is_left(
             click.echo(f"not edited  {visible(edit.name)}", err=True)
     for fault in faults:
         click.echo(f"error: {visible(fault.message)}", err=True)
-    if words := how_to_go_on(proposal, done):
+    if words := how_to_go_on(proposal, done, session.typed_place):
         session.settings.say(words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from contextlib import ExitStack
 from datetime import UTC, date, datetime
@@ -148,6 +149,17 @@ class Session:
         command = click.get_current_context(silent=True)
         source = command.get_parameter_source(option) if command else None
         return source is ParameterSource.COMMANDLINE
+
+    @property
+    def typed_place(self) -> str:
+        """The options typed that another command needs to come to the same engine, as text to append."""
+        names = ("engine", "context", "token_file", "insecure", "fleet", "schema")
+        words = []
+        for name in filter(self._typed, names):
+            value = getattr(self.settings, name)
+            words.append(f" --{name.replace('_', '-')}")
+            words += [] if value is True else [f" {shlex.quote(str(value))}"]
+        return "".join(words)
 
     @property
     def fleet(self) -> str | None:

@@ -32,24 +32,38 @@ def outcome_text(
     elapsed_s: float | None,
     now: datetime,
     colored: bool = False,
+    place: str = "",
 ) -> str:
-    """Write what became of each tenant that was to change, what that makes in all, and how to undo it."""
+    """Write what became of each tenant that was to change, what that makes in all, and how to undo it.
+
+    Args:
+        outcomes: By tenant.
+        elapsed_s: How long the writes took.
+        now: For ages.
+        colored: Whether colour may be used.
+        place: Options that lead another command to the same engine, to be appended.
+    """
     told = [one for one in outcomes if one.outcome is not Outcome.UNCHANGED]
     width = max((len(one.tenant) for one in told), default=0)
     word = max((len(one.outcome.value) for one in told), default=0)
     lines = [line for one in told for line in _lines(one, word, width, now, colored)]
     lines.append(_summary(outcomes, elapsed_s))
-    written = [one.tenant for one in outcomes if one.outcome is Outcome.APPLIED]
+    # Without revisions there are no audit events, and nothing to roll back from.
+    written = [
+        one.tenant
+        for one in outcomes
+        if one.outcome is Outcome.APPLIED and one.revision is not None
+    ]
     if written:
-        lines.append(f"undo: {undo_command(written)}")
+        lines.append(f"undo: {naming('knobctl rollback', written)}{visible(place)}")
     return "\n".join(lines)
 
 
-def undo_command(tenants: Sequence[str]) -> str:
-    """The command that takes a push back."""
+def naming(command: str, tenants: Sequence[str]) -> str:
+    """A command with the tenants that it is for."""
     if len(tenants) <= MOST_NAMED:
-        return f"knobctl rollback {' '.join(tenants)}"
-    return f"knobctl rollback TENANT..., with the {len(tenants):,} tenants named above"
+        return f"{command} {' '.join(tenants)}"
+    return f"{command} TENANT..., with the {len(tenants):,} tenants named above"
 
 
 def _lines(one: TenantOutcome, word: int, width: int, now: datetime, colored: bool) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from knobctl.changes.outcomes import Outcome
 from knobctl.errors import ExitCode
 from knobctl.report.files import files_json, files_text
-from knobctl.report.outcomes import outcome_text, outcomes_json
+from knobctl.report.outcomes import naming, outcome_text, outcomes_json
 from knobctl.report.plan import plan_counts, plan_text, refusal_json
 from knobctl.text import count, visible
 
@@ -52,35 +52,60 @@ def question(proposal: Proposal) -> str:
     return f"{' and '.join(what)}?"
 
 
-def done_text(shown: str, done: Done, *, now: datetime, colored: bool) -> str:
-    """Write the whole answer: what was shown before, then what was done."""
+def done_text(shown: str, done: Done, *, now: datetime, colored: bool, place: str) -> str:
+    """Write the whole answer: what was shown before, then what was done.
+
+    Args:
+        shown: What was shown.
+        done: What was done.
+        now: For ages.
+        colored: Whether colour may be used.
+        place: Options that lead another command to the same engine, to be appended.
+    """
     parts = [shown] if shown else []
     if done.dry_run:
         parts.append("dry run: nothing was written")
     elif any(one.outcome is not Outcome.UNCHANGED for one in done.outcomes):
         parts.append(
-            outcome_text(done.outcomes, elapsed_s=done.elapsed_s, now=now, colored=colored)
+            outcome_text(
+                done.outcomes, elapsed_s=done.elapsed_s, now=now, colored=colored, place=place
+            )
         )
     parts += [f"edited  {visible(edit.name)}" for edit in done.edited]
     return "\n".join(parts) + "\n"
 
 
-def how_to_go_on(proposal: Proposal, done: Done) -> str | None:
-    """Say how to go on where a run did not do all that it was asked to."""
+def how_to_go_on(proposal: Proposal, done: Done, place: str) -> str | None:
+    """Say how to go on where a run did not do all that it was asked to.
+
+    Args:
+        proposal: What was asked for.
+        done: What was done.
+        place: Options that lead another command to the same engine, to be appended.
+    """
     reviewed = proposal.report is None
     match done.code:
         case ExitCode.CONFLICT:
-            return "plan again and review the new plan; nothing was written."
+            how = "and review the new plan" if reviewed else f"by running {proposal.command} again"
+            return f"plan again {how}; nothing was written."
         case ExitCode.PARTIAL if proposal.command == "rollback" and done.left:
-            return f"to go on with the others: knobctl rollback {' '.join(done.left)}"
+            return f"to go on with the others: {naming('knobctl rollback', done.left)}{place}"
         case ExitCode.PARTIAL if reviewed:
             return "plan again for what is left: knobctl plan -o FILE"
         case ExitCode.PARTIAL if proposal.command == "apply":
             return "apply again to go on: it writes only what still differs."
         case ExitCode.UNKNOWN:
-            return "look before going on: knobctl get TENANT, knobctl history TENANT"
+            return f"look before going on: {_look(proposal, done, place)}"
         case _:
             return None
+
+
+def _look(proposal: Proposal, done: Done, place: str) -> str:
+    """The commands that show what tenants of unknown outcome hold, and who wrote it where that is kept."""
+    unknown = [one.tenant for one in done.outcomes if one.outcome is Outcome.UNKNOWN]
+    dated = any(one.base_revision is not None for one in proposal.plan.tenants)
+    commands = ["knobctl get", "knobctl history"] if dated else ["knobctl get"]
+    return ", ".join(f"{naming(command, unknown)}{place}" for command in commands)
 
 
 def done_json(proposal: Proposal, done: Done) -> dict[str, Any]:

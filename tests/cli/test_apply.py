@@ -60,7 +60,7 @@ def test_resets_are_printed_before_they_happen(inside: Inside) -> None:
     assert [line.split()[0] for line in lines[1:6]] == ["b", "reset", "change", "a", "change"]
     assert lines[-4:-2] == ["applied  a  r2  rrf_k", "applied  b  r2  mmr_lambda, rrf_k"]
     assert lines[-2].startswith("2 applied, read back equal, 2 audit events (")
-    assert lines[-1] == "undo: knobctl rollback a b"
+    assert lines[-1] == "undo: knobctl rollback a b --engine embedded:e.db"
 
 
 def test_json_says_what_became_of_every_tenant(inside: Inside) -> None:

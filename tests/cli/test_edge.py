@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inside import ENGINE, Inside
+from tests.given_engine import Fault, GivenEngine
 from tests.running import Knobctl
 
 PROGRAM = f'{sys.executable} -c "from knobctl.cli.main import main; main()"'
@@ -90,6 +91,32 @@ def test_causes_are_told_where_asked_for(knobctl: Knobctl) -> None:
     assert "because" not in knobctl("set", "-q", *call[1:], "--reason", "-v").err
     assert "because" in knobctl(*call, "-qv").err
     assert "because" in knobctl(*call, KNOBCTL_VERBOSE="1").err
+
+
+def test_the_way_back_leads_to_the_same_engine(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is copied as it stands: what was typed to get there is in it, what the environment says is not."""
+    typed = inside("set", "acme", "rrf_k=30", "--yes", "--engine", "embedded:an engine.db")
+    assert "undo: knobctl rollback acme --engine 'embedded:an engine.db'\n" in typed.out
+    monkeypatch.setenv("KNOBCTL_ENGINE", "embedded:e.db")
+    by_environment = inside("set", "acme", "rrf_k=30", "--yes")
+    assert "undo: knobctl rollback acme\n" in by_environment.out
+
+
+def test_an_engine_without_revisions_is_offered_no_way_back(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It keeps no events: a rollback could not work. Nor is its history to be looked at."""
+    monkeypatch.setenv("KNOBCTL_TOKEN", "acme-token")
+    with GivenEngine() as given:
+        place = ("--engine", given.url)
+        done = inside("set", "acme", "rrf_k=30", "--yes", *place)
+        assert (done.code, "undo" in done.out) == (0, False)
+        given.fail(Fault.NOT_STORED)
+        done = inside("set", "acme", "rrf_k=31", "--yes", *place)
+        assert done.code == 10
+        assert done.err.endswith(f"look before going on: knobctl get acme --engine {given.url}\n")
 
 
 def test_a_dumb_terminal_gets_no_colour(inside: Inside) -> None:
