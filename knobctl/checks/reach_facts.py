@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from knobctl.fusion.facts import one_fact
-from knobctl.fusion.numbers import fraction_text, rounded_down, safely_below
+from knobctl.fusion.numbers import fraction_text, rank_text, rounded_down, safely_below
 from knobctl.fusion.reach import EDGE
 from knobctl.fusion.scores import last_rank
 from knobctl.text import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from knobctl.fusion import Reach
 
@@ -87,7 +86,7 @@ def _kept_text(reached: Reach) -> str:
         ceiling = sum((shares[name] for name in together), Fraction(0))
         if depth := last_rank(ceiling, floor=setup.floor, k=setup.k):
             who = _who(together, len(heaviest), even=even)
-            passing.append(f"by {who}: to rank {depth}")
+            passing.append(f"by {who}: to rank {rank_text(depth)}")
     if not passing:
         return "nothing"
     return "; ".join([f"found {passing[0]} each", *passing[1:]])
@@ -107,31 +106,38 @@ def _lowest_text(reached: Reach) -> str:
     return rounded_down(min(scores)) if scores else "0"
 
 
-def _edge(reached: Reach) -> tuple[Fraction, str]:
-    """The ceiling that the floor touches, and which rankers' it is; 0 and nothing where it touches none."""
-    shares = _shares(reached)
-    for size in range(1, len(shares)):
-        touched = {
-            names: ceiling
-            for names in combinations(shares, size)
-            if abs(
-                (ceiling := sum((shares[name] for name in names), Fraction(0)))
-                - reached.setup.floor
-            )
-            < EDGE
-        }
-        if touched:
-            alone = " alone" if size == 1 else ""
-            *others, last = (" and ".join(names) + alone for names in touched)
-            return next(iter(touched.values())), " or ".join(
-                [", ".join(others), last] if others else [last]
-            )
-    return Fraction(0), ""
+def _edge(reached: Reach) -> tuple[Fraction, Sequence[str]]:
+    """The ceiling that the floor touches, and whose it is; 0 and nobody where it touches none."""
+    edges = reached.edges(reached.enabled, reached.setup.floor)
+    fewest = min(map(len, edges), default=0)
+    touched = {names: ceiling for names, ceiling in edges.items() if len(names) == fewest}
+    alone = " alone" if fewest == 1 else ""
+    return next(iter(touched.values()), Fraction(0)), [
+        f"{' and '.join(names)}{alone}" for names in touched
+    ]
 
 
 def _edge_text(reached: Reach) -> str:
-    edge, rankers = _edge(reached)
+    edge, touched = _edge(reached)
+    *others, last = touched or [""]
+    rankers = " or ".join([", ".join(others), last] if others else [last])
     return f"{fraction_text(edge)}, the most that a match found by {rankers} can score"
+
+
+def _edge_under(reached: Reach) -> str:
+    """The next floor of two decimals under the edge that touches no other one."""
+    text = _under(_edge(reached)[0])
+    while reached.edges(reached.enabled, Fraction(text)):
+        text = _under(Fraction(text))
+    return text
+
+
+def _edge_over(reached: Reach) -> str:
+    """The next floor of two decimals above the edge that touches no other one."""
+    floor = _edge(reached)[0]
+    while reached.edges(reached.enabled, floor):
+        floor = Fraction(math.floor((floor + EDGE) * 100 + 1), 100)
+    return spelled(float(floor))
 
 
 def _under(ceiling: Fraction) -> str:
@@ -168,7 +174,9 @@ _WORDS: Final[Mapping[str, Callable[[Reach], object]]] = {
     "rows": _rows,
     "rows_text": lambda reached: _by_ranker(reached.setup.depths),
     # down to which rank each passes alone
-    "depths_text": lambda reached: _by_ranker(_depths(reached)),
+    "depths_text": lambda reached: _by_ranker(
+        {name: rank_text(depth) for name, depth in _depths(reached).items()}
+    ),
     # how far the weights spread, and the ranker with the least
     "weights_text": lambda reached: _by_ranker(
         {name: spelled(float(weight)) for name, weight in reached.setup.weights.items()}
@@ -182,10 +190,8 @@ _WORDS: Final[Mapping[str, Callable[[Reach], object]]] = {
     "lowest_text": _lowest_text,
     # the ceiling that the floor touches, and floors on either side of it
     "edge_text": _edge_text,
-    "edge_under_text": lambda reached: _under(_edge(reached)[0]),
-    "edge_over_text": lambda reached: spelled(
-        math.floor((_edge(reached)[0] + EDGE) * 100 + 1) / 100
-    ),
+    "edge_under_text": _edge_under,
+    "edge_over_text": _edge_over,
     "two_ranker_reachable_floor_text": lambda reached: _under(reached.two_ranker_ceiling),
     "recency_list": _recency_list,
     "recency_passing": _recency_passing,

@@ -56,7 +56,7 @@ def _schema_text(settings: Settings, name: str | None) -> str:
 
         from knobctl.knobs import load_catalogue
 
-        return json.dumps(load_catalogue(settings.schema).schema, indent=2, ensure_ascii=False)
+        return json.dumps(load_catalogue(settings.schema).schema, indent=2)
     return _path(name).read_text(encoding="utf-8")
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from knobctl.fusion.reach import Names, Reach
 
+MOST: Final = 2**63 - 1
+"""The largest whole number of CEL: a floor near 0 reaches to deeper ranks."""
+
 
 @lru_cache(maxsize=4096)
 def policy_facts(reached: Reach) -> Mapping[str, object]:
@@ -74,19 +77,11 @@ def _best(reached: Reach, live: Names, rankers: int) -> Fraction:
 
 def _equal_depth(reached: Reach, live: Names, rankers: int) -> int:
     setup = reached.setup
-    return last_rank(_best(reached, live, rankers), floor=setup.floor, k=setup.k)
+    return min(last_rank(_best(reached, live, rankers), floor=setup.floor, k=setup.k), MOST)
 
 
 def _on_edge(reached: Reach, live: Names) -> bool:
-    """Whether the floor is the ceiling of some of the live rankers.
-
-    The ceiling of all of them is left out: there both sums are the same, so the score is 1.0 in any order.
-    """
-    shares = reached.shares(live)
-    sums = {Fraction(0)}
-    for share in shares.values():
-        sums |= {part + share for part in sums}
-    return any(abs(reached.setup.floor - part) < EDGE for part in sums if 0 < part < 1)
+    return bool(reached.edges(live, reached.setup.floor))
 
 
 def _above_two(reached: Reach, live: Names) -> bool:
@@ -95,7 +90,7 @@ def _above_two(reached: Reach, live: Names) -> bool:
 
 def _depth(reached: Reach, live: Names, ranker: str) -> int:
     setup = reached.setup
-    return last_rank(_share(reached, live, ranker), floor=setup.floor, k=setup.k)
+    return min(last_rank(_share(reached, live, ranker), floor=setup.floor, k=setup.k), MOST)
 
 
 def _reachable_floor(reached: Reach, live: Names, ranker: str) -> str:

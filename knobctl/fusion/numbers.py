@@ -14,6 +14,8 @@ Number: TypeAlias = "int | float | Decimal | Fraction | str"
 """A number, or its text: a decimal such as "0.3" or a fraction such as "1/3"."""
 
 MOST_DIGITS: Final = 300
+MANY: Final = 10**9
+"""A rank beyond this is told as "over" it: no list is as long."""
 _LONG: Final = re.compile(r"[eE][-+]?[0-9_]{4,}").search
 
 
@@ -66,6 +68,11 @@ def number_text(value: Fraction) -> str:
         return fraction_text(value)
     whole = value.numerator * (10**18 // value.denominator)
     return _decimal(whole, 18)
+
+
+def rank_text(rank: int) -> str:
+    """Write a rank; a floor near 0 reaches to ranks of hundreds of digits, which nobody reads."""
+    return str(rank) if rank <= MANY else f"over {MANY:,}"
 
 
 def rounded_down(value: Fraction, digits: int = 4) -> str:

@@ -165,6 +165,21 @@ class Reach:
             on_edge=abs(setup.floor - ceiling) < EDGE,
         )
 
+    def edges(self, live: Names, floor: Fraction) -> Mapping[Names, Fraction]:
+        """The ceilings of some of the live rankers that a floor touches, those of fewest rankers first.
+
+        The ceiling of all of them is no edge: there both sums are the same, so the score is 1.0 in any
+        order.
+        """
+        shares = self.shares(live)
+        sets = sorted(_subsets(tuple(shares)), key=len)
+        ceilings = {found_by: sum(map(shares.__getitem__, found_by)) for found_by in sets}
+        return {
+            found_by: Fraction(ceiling)
+            for found_by, ceiling in ceilings.items()
+            if 0 < ceiling < 1 and abs(ceiling - floor) < EDGE
+        }
+
     def score_at(self, live: Names, ranker: str, rank: int | None) -> Fraction:
         """Score of a hit at one rank of one live ranker alone: the highest floor that keeps it.
 

@@ -124,19 +124,21 @@ def _load(schema: str | None) -> Catalogue:
         document = json.loads(path.read_bytes())
     except OSError as error:
         raise InputError(f"the schema {path} cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"the schema {path} is no JSON: {error}") from error
     if schema:
         from knobctl.knobs.foreign import verify_schema
 
         verify_schema(document, str(path))
-    return Catalogue(
-        knobs=tuple(
-            _knob(name, prop, number)
-            for number, (name, prop) in enumerate(document["properties"].items(), start=1)
-        ),
-        schema=document,
-    )
+    properties = document["properties"]
+    knobs = [
+        _knob(name, prop, number) for number, (name, prop) in enumerate(properties.items(), start=1)
+    ]
+    if schema:
+        from knobctl.knobs.foreign import verify_knobs
+
+        verify_knobs(knobs, str(path))
+    return Catalogue(knobs=tuple(knobs), schema=document)
 
 
 def _knob(name: str, prop: Mapping[str, Any], number: int) -> Knob:

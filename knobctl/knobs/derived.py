@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from knobctl.knobs.knob import KnobType
-from knobctl.text import count, spelled
+from knobctl.text import count, spelled, visible
 
 if TYPE_CHECKING:
     from knobctl.knobs.catalogue import Catalogue
@@ -121,7 +121,7 @@ def markdown_text(catalogue: Catalogue) -> str:
     """Write the reference page: a table of every knob, then each with all that the schema says."""
     table = "\n".join(_table_row(knob) for knob in catalogue)
     details = "\n".join(_details(knob) for knob in catalogue)
-    return f"""\
+    page = f"""\
 # The knobs
 
 Derived from the knob schema by `knobctl schema --as markdown`; a change belongs there.
@@ -133,6 +133,7 @@ Derived from the knob schema by `knobctl schema --as markdown`; a change belongs
 {table}
 
 {details}"""
+    return visible(page, keep="\n")
 
 
 def _unset_names(catalogue: Catalogue) -> str:

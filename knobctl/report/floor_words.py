@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Self
 
-from knobctl.fusion.numbers import fraction_text, number_text, safely_below
+from knobctl.fusion.numbers import fraction_text, number_text, rank_text, safely_below
 from knobctl.fusion.reach import EDGE
 from knobctl.knobs.fusion_setup import DISABLED
 from knobctl.report.reach import aligned, merged, passes
@@ -83,7 +83,9 @@ def floor_headline(role: str, reached: Reach) -> str:
         return f"on the edge, just what the first hit of {first} alone scores."
     if row.unreachable:
         return f"a match found by {first} search alone can never pass."
-    return f"a match found by {first} search alone passes down to rank {row.deepest_rank}."
+    return (
+        f"a match found by {first} search alone passes down to rank {rank_text(row.deepest_rank)}."
+    )
 
 
 def _confident_headline(first: str, row: Row, reached: Reach) -> str:
@@ -91,7 +93,7 @@ def _confident_headline(first: str, row: Row, reached: Reach) -> str:
         return "every first pass is accepted, so no query is expanded."
     if row.unreachable:
         return f"a query whose best hit {first} alone finds is never confident; it always expands."
-    return f"a first pass is accepted if its best hit scores this; {first} alone does to rank {row.deepest_rank}."
+    return f"a first pass is accepted if its best hit scores this; {first} alone does to rank {rank_text(row.deepest_rank)}."
 
 
 def floor_table(role: str, reached: Reach) -> str:
@@ -196,12 +198,14 @@ def _kept(reached: Reach) -> str:
         every = len(rows) == math.comb(len(live), size)
         ranks = {row.deepest_rank for row in rows}
         if size == len(live):
-            told.append(f"by {_all(size)}: to rank {rows[0].deepest_rank}")
+            told.append(f"by {_all(size)}: to rank {rank_text(rows[0].deepest_rank)}")
         elif every and len(ranks) == 1 and size > 1:
-            told.append(f"by {number_word(size)} rankers: to rank {rows[0].deepest_rank} each")
+            told.append(
+                f"by {number_word(size)} rankers: to rank {rank_text(rows[0].deepest_rank)} each"
+            )
         else:
             told += [
-                f"by {visible(' + '.join(row.found_by))}: to rank {row.deepest_rank}"
+                f"by {visible(' + '.join(row.found_by))}: to rank {rank_text(row.deepest_rank)}"
                 for row in rows
             ]
     return f"found {'; '.join(told)}"

@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.errors import ExitCode
-from knobctl.fusion.numbers import fraction_text, number_text
+from knobctl.fusion.numbers import fraction_text, number_text, rank_text
 from knobctl.fusion.reach import Verdict, float_outcomes
 from knobctl.report.reach_words import named, notes, number_word
 from knobctl.text import visible
@@ -90,15 +90,15 @@ def passes(row: Row) -> str:
     """Write down to which rank hits pass: `7 of 50`, `143, all`, `never`, `1 on the edge`."""
     match row.verdict:
         case Verdict.ON_EDGE:
-            return f"{max(row.deepest_rank, 1):3} on the edge"
+            return f"{rank_text(max(row.deepest_rank, 1)):>3} on the edge"
         case Verdict.UNREACHABLE:
             return "  never"
         case Verdict.VACUOUS:
-            return f"{row.deepest_rank:3}, all"
+            return f"{rank_text(row.deepest_rank):>3}, all"
         case Verdict.SELECTIVE if row.depth is None or row.within_depth:
-            return f"{row.deepest_rank:3}"
+            return f"{rank_text(row.deepest_rank):>3}"
         case Verdict.SELECTIVE:
-            return f"{row.deepest_rank:3} of {row.depth}"
+            return f"{rank_text(row.deepest_rank):>3} of {row.depth}"
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:

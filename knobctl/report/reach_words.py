@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from knobctl.fusion.numbers import fraction_text, rounded_down, safely_below
+from knobctl.fusion.numbers import fraction_text, rank_text, rounded_down, safely_below
 from knobctl.fusion.reach import EDGE, float_outcomes
 from knobctl.text import visible
 
@@ -123,7 +123,9 @@ def waste(reached: Reach) -> list[str]:
         for row, number in dropped
     )
     keeping = _keeping([row for row, _ in dropped])
-    return [f"{parts} are fetched and dropped{_unless(reached)}. To keep them all: {keeping}."]
+    return [
+        f"{parts[0].upper()}{parts[1:]} are fetched and dropped{_unless(reached)}. To keep them all: {keeping}."
+    ]
 
 
 def _unless(reached: Reach) -> str:
@@ -177,8 +179,8 @@ def silence(reached: Reach) -> list[str]:
     then = max(reached.row(rest, alone).deepest_rank for rest in fewer)
     if then == now:
         return []
-    before = f"to rank {now}" if now else "never"
-    change = f"{visible(live[0])} alone passes to rank {then} then, {before} now"
+    before = f"to rank {rank_text(now)}" if now else "never"
+    change = f"{visible(live[0])} alone passes to rank {rank_text(then)} then, {before} now"
     return [
         f"A ranker that times out or finds nothing is not live, which loosens the floor: {change}."
     ]

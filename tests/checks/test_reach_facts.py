@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -110,3 +111,28 @@ def test_the_ceiling_that_a_floor_touches_is_named(weights: str, floor: str, tex
         depths={},
     )
     assert facts_named(reach(setup), ["edge_text"]) == {"edge_text": text}
+
+
+def test_the_way_off_an_edge_leads_to_no_other_one() -> None:
+    """With shares 1/150, 50/150 and 99/150 the edge at 2/3 has another one at 0.66 beside it."""
+    weights = {"vector": Fraction(1), "bm25": Fraction(50), "recency": Fraction(99)}
+    setup = Setup(floor=Fraction("0.6666666666666666"), k=60, weights=weights, depths={})
+    facts = facts_named(reach(setup), ["on_edge", "edge_under_text", "edge_over_text"])
+    assert facts == {"on_edge": True, "edge_under_text": "0.65", "edge_over_text": "0.67"}
+
+
+def test_a_floor_near_zero_gives_numbers_that_a_policy_can_hold() -> None:
+    """Ranks of three hundred digits are no whole numbers of CEL, and no words for people."""
+    weights = dict.fromkeys(("vector", "bm25", "recency"), Fraction(1))
+    setup = Setup(floor=Fraction("1e-300"), k=60, weights=weights, depths={})
+    facts: Any = every_fact(reach(setup))
+    assert facts["vector_depth"] == facts["without_recency"]["two_equal_depth"] == 2**63 - 1
+    assert facts["depths_text"].startswith("vector over 1,000,000,000, ")
+
+
+def test_many_rankers_are_looked_at_in_bounded_time() -> None:
+    """Forty rankers have a million million sets; those of all, all but one, and one are looked at."""
+    weights = {f"ranker{number}": Fraction(number + 1) for number in range(40)}
+    setup = Setup(floor=Fraction(1, 820), k=60, weights=weights, depths={})
+    facts = facts_named(reach(setup), ["edge_text"])
+    assert facts["edge_text"] == "1/820, the most that a match found by ranker0 alone can score"

@@ -19,6 +19,8 @@ import knobctl
 from knobctl.errors import InputError
 from knobctl.fusion import ceiling
 from knobctl.knobs import Catalogue, Knob, KnobType, KnobValue, load_catalogue
+from knobctl.knobs.catalogue import SHIPPED_SCHEMA
+from knobctl.shipped import shipped
 from tests.knobs.foreign import foreign_schema, write_foreign_schema
 
 CATALOGUE: Final = load_catalogue()
@@ -243,10 +245,22 @@ def test_another_engine_s_schema_is_read_by_role(other: Catalogue) -> None:
         ({"cutoff": {"type": "string", "default": "x"}}, "knob cutoff has the type 'string'"),
         ({"cutoff": {"type": "number"}}, "knob cutoff has no default"),
         ({"cutoff": {"$ref": "http://elsewhere/x.json"}}, "knob cutoff uses \\$ref"),
-        ({"cutoff": True}, "knob cutoff must be an object"),
-        ({"cutoff": {"type": "number", "x-knob": 3}}, "x-knob must be an object"),
+        ({"cutoff": True}, "properties/cutoff: True is not of type 'object'"),
+        ({"cutoff": {"type": "number", "x-knob": 3}}, "cutoff/x-knob: 3 is not of type 'object'"),
         ({"cutoff": {"type": 7}}, "is no JSON Schema 2020-12: properties/cutoff/type"),
-        ({"twin": foreign_schema()["properties"]["cutoff"]}, "gives the role floor.fused to 2 knobs"),
+        ({"twin": foreign_schema()["properties"]["cutoff"]}, "gives the role floor.fused to cutoff and twin"),
+        ({"a\x1b[31m": {"type": "number", "default": 1}}, "is no schema of knobs: properties: "),
+        ({"cutoff": {"type": "number", "default": "x"}}, "has a default that it does not take: 'x'"),
+        ({"cutoff": {"type": "number", "maximum": 1, "minimum": 0, "default": 7}}, "does not take: 7"),
+        ({"cutoff": {"type": "integer", "default": 6.5}}, "does not take: 6.5"),
+        ({"mode": {"enum": ["UNSET", "ON"], "default": "OFF"}}, "does not take: 'OFF'"),
+        ({"mode": {"enum": []}}, "mode/enum"),
+        ({"mode": {"enum": ["UNSET", 2], "default": 2}}, "mode/enum/1: 2 is not of type 'string'"),
+        ({"cutoff": {"enum": ["U", "A"], "x-knob": {"default": "A", "role": "floor.fused"}}}, "is an enum; the role floor.fused"),
+        *(({"cutoff": {"type": "number", "x-knob": {"default": 0.4, **extra}}}, "is no schema of knobs: properties/cutoff/x-knob/")
+          for extra in ({"role": []}, {"role": 5}, {"role": "fusion.weight."}, {"off": 5}, {"clearance": "L4"}, {"clearance": {"read": "high"}},
+                        {"proto": []}, {"proto": {"type": "string"}}, {"unit": ["a"]}, {"known": 7}, {"interacts_with": 5})),
+        ({"cutoff": {"type": "number", "x-knob": {"default": 0.4, "proto": {"type": "KnobMode"}}}}, "is KnobMode on the wire"),
     ],
 )  # fmt: skip
 def test_a_schema_that_holds_no_knobs_is_refused_with_the_place(
@@ -261,6 +275,7 @@ def test_a_schema_that_holds_no_knobs_is_refused_with_the_place(
     ("content", "words"),
     [
         ("{", "is no JSON"),
+        ('{"properties":' + "[" * 100_000, "is no JSON"),
         ("[]", "is no JSON Schema|has no `properties`"),
         ('{"type": "object"}', "has no `properties`"),
     ],
@@ -277,3 +292,9 @@ def test_a_schema_that_is_not_there_is_refused(tmp_path: Path) -> None:
     """With the system's own reason."""
     with pytest.raises(InputError, match="cannot be read: No such file"):
         load_catalogue(tmp_path / "nowhere.json")
+
+
+def test_the_shipped_schema_fits_what_is_asked_of_others() -> None:
+    """It is read without being verified, so a test does."""
+    path = shipped("schemas") / SHIPPED_SCHEMA
+    assert load_catalogue(path).knobs == load_catalogue().knobs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from contextlib import closing
@@ -110,3 +111,15 @@ def test_another_engines_schema_derives_too(tmp_path: Path) -> None:
     plain = load_catalogue(numbers_only)
     assert "enum" not in proto_text(plain)
     assert "written as `0`: that means" in markdown_text(plain)
+
+
+def test_words_of_another_schema_cannot_drive_the_terminal(tmp_path: Path) -> None:
+    """The reference page is printed; what its schema says is shown escaped."""
+    path = tmp_path / "schema.json"
+    path.write_text(
+        json.dumps({"properties": {"k": {"type": "number", "title": "\x1b[31m", "description": "\u202e", "default": 1}}}),
+        encoding="utf-8",
+    )  # fmt: skip
+    page = markdown_text(load_catalogue(path))
+    assert "\x1b" not in page
+    assert r"*\x1b[31m.* \u202e" in page
