@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from knobctl.changes.plan import Plan, TenantPlan, plan_tenant, schema_digest
 from knobctl.documents.model import Document, Kind
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from knobctl.documents.model import Effective
     from knobctl.documents.repository import Repository
     from knobctl.engine.interface import Engine, LiveSet
-
-
-UNREADABLE: Final = frozenset({"unreadable-file", "unsupported-yaml", "yaml-limits", "yaml-syntax"})
-"""Findings after which nobody knows what else a file holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,18 +67,11 @@ def refuse_unread(repository: Repository, fleet: Document | None) -> None:
     Raises:
         InputError: If no fleet is known and there is such a file.
     """
-    unread = [
-        *repository.unread,
-        *(
-            one.primary.file
-            for one in repository.findings
-            if one.primary and one.rule in UNREADABLE
-        ),
-    ]
-    if fleet is None and unread:
+    if fleet is None and repository.veiled:
+        file = repository.veiled[0]
         raise InputError(
-            f"{unread[0]} cannot be read: it may hold the fleet that limits this push",
-            hint=f"see what is wrong: knobctl validate {unread[0]}",
+            f"{file} cannot be read: it may hold the fleet that limits this push",
+            hint=f"see what is wrong: knobctl validate {file}; if it is not knobctl's, name it under skip in knobctl.toml",
         )
 
 
@@ -172,6 +161,7 @@ def prepare(
         The plan, or the report of the errors that stopped it.
 
     Raises:
+        InputError: If a file around the judged ones cannot be read and may hold the fleet.
         EngineError: If the live state cannot be read.
     """
     from knobctl.checks import check_repository, validate_repository
@@ -179,6 +169,7 @@ def prepare(
     report = validate_repository(repository)
     if report.errors:
         return Prepared(report=report)
+    refuse_unread(repository, fleet)
     reached = engine()
     live = read_all(reached, [tenant.name for tenant in repository.tenants], workers=parallelism)
     report = check_repository(

@@ -99,9 +99,7 @@ def command(
         require_consent(yes=yes or dry_run, what="apply")
         selection = selection_of((), labels, where)
         repository, fleet = choose(session, paths, tenant=tenant, selection=selection)
-        limits = limits_for(
-            session, repository, fleet, max_tenants=max_tenants, max_share=max_share
-        )
+        limits = limits_for(session, fleet, max_tenants=max_tenants, max_share=max_share)
         prepared = prepared_for(session, repository, fleet, limits, parallelism=parallelism)
         if prepared.plan is None:
             return answer_errors(session, "apply", prepared.report)

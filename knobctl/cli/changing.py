@@ -11,7 +11,7 @@ import click
 from knobctl.changes.file_edits import FileEdit, edit_files, wish_for
 from knobctl.changes.limits import Limits
 from knobctl.changes.plan import Plan, schema_digest
-from knobctl.changes.preparing import fleet_of
+from knobctl.changes.preparing import fleet_of, refuse_unread
 from knobctl.changes.proposal import Proposal
 from knobctl.changes.single import (
     LiveChange,
@@ -136,7 +136,8 @@ def change_tenant(
     if place is not Place.FILE:
         change = _live_change(session, request)
         reports.insert(0, check_live_changes([change], today=session.today))
-        limits = limits_for(session, subject.repository, subject.fleet)
+        refuse_unread(subject.repository, subject.fleet)
+        limits = limits_for(session, subject.fleet)
         plan = plan_live_changes([change], reports[0], engine=session.engine.name, limits=limits)
     for report in reports:
         if report.errors:

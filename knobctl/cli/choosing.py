@@ -60,21 +60,14 @@ def surroundings(session: Session, *, wanted: bool) -> Repository:
 
 def limits_for(
     session: Session,
-    repository: Repository,
     fleet: Document | None,
     *,
     max_tenants: int | None = None,
     max_share: str | None = None,
 ) -> Limits:
-    """The limits of the fleet, of the command line, and of a context that is marked production.
-
-    Raises:
-        InputError: If a file that may hold a fleet cannot be read.
-    """
+    """The limits of the fleet, of the command line, and of a context that is marked production."""
     from knobctl.changes.limits import limits_of
-    from knobctl.changes.preparing import refuse_unread
 
-    refuse_unread(repository, fleet)
     return limits_of(
         fleet,
         max_tenants=max_tenants,

@@ -54,7 +54,7 @@ def command(
     with Session(settings) as session:
         selection = selection_of((), labels, where)
         repository, fleet = choose(session, paths, tenant=tenant, selection=selection)
-        limits = limits_for(session, repository, fleet)
+        limits = limits_for(session, fleet)
         prepared = prepared_for(session, repository, fleet, limits, parallelism=parallelism)
         if prepared.plan is None:
             return answer_errors(session, "plan", prepared.report)

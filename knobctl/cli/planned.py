@@ -42,7 +42,7 @@ def apply_plan_file(
         ConflictError: If something moved since it was made; nothing was written.
     """
     from knobctl.changes.plan import unknown_fields
-    from knobctl.changes.preparing import fleet_of
+    from knobctl.changes.preparing import fleet_of, refuse_unread
     from knobctl.engine.reading import read_all
 
     plan = _read(session, path)
@@ -50,7 +50,8 @@ def apply_plan_file(
     here = plan.fleet is not None or any(source.is_file() for source in sources)
     repository = surroundings(session, wanted=here)
     fleet = fleet_of(repository, plan.fleet or session.fleet)
-    limits = limits_for(session, repository, fleet, max_tenants=max_tenants, max_share=max_share)
+    refuse_unread(repository, fleet)
+    limits = limits_for(session, fleet, max_tenants=max_tenants, max_share=max_share)
     if limits.consent_required and not options.dry_run:
         require_consent(yes=options.yes, what=limits.consent_required)
     if session.engine.name != plan.engine:

@@ -62,6 +62,7 @@ def command(
 
     The earlier set is pushed as a new change, checked and guarded like any other.
     """
+    from knobctl.changes.preparing import refuse_unread
     from knobctl.changes.single import LiveChange, check_live_changes, plan_live_changes
     from knobctl.engine.reading import read_all
 
@@ -80,7 +81,8 @@ def command(
         report = check_live_changes(changes, today=session.today)
         if report.errors:
             return answer_errors(session, "rollback", report)
-        limits = limits_for(session, subjects[0].repository, subjects[0].fleet)
+        refuse_unread(subjects[0].repository, subjects[0].fleet)
+        limits = limits_for(session, subjects[0].fleet)
         return push(
             session,
             Proposal(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from knobctl.documents.claims import claim_findings, layer_findings
 from knobctl.documents.globs import matcher
 from knobctl.documents.kinds import sort_documents
-from knobctl.documents.reader import read_bytes
+from knobctl.documents.reader import MAX_BYTES, read_bytes
 from knobctl.documents.repository import STDIN, Repository, repository_root
 from knobctl.documents.settings import read_settings
 from knobctl.documents.sources import Files, WorkingTree
@@ -26,8 +26,14 @@ if TYPE_CHECKING:
 
     from knobctl.knobs import Catalogue
 
-_MAY_BE_OURS: Final = re.compile(rb"tenant|layer|policy|waiver|fleet|\\").search
+_UTF_16: Final = rb"\A\xff\xfe|\A\xfe\xff|"
+_MAY_BE_OURS: Final = re.compile(_UTF_16 + rb"tenant|layer|policy|waiver|fleet|\\").search
 """Tells texts that cannot hold a kind key from those that may; an escape may spell anything."""
+_MAY_HOLD_A_FLEET: Final = re.compile(_UTF_16 + rb"fleet").search
+_IS_OUTPUT: Final = re.compile(
+    rb'\s*\{\s*"(?:version": 1,\s*"command"|format": "knobctl-plan")'
+).match
+"""Tells what knobctl itself wrote, a report or a plan: of a large fleet it is beyond the limit of a document."""
 
 
 @contextmanager
@@ -142,6 +148,7 @@ class Opening:
         except OSError as error:
             self._repository.files += 1
             self._repository.findings.append(_unreadable(source, error))
+            self._repository.veiled.append(source)
             return
         self._judge_text(raw, source, name, named=named)
 
@@ -162,6 +169,9 @@ class Opening:
     def _judge_text(self, raw: bytes, source: str, name: str, *, named: bool) -> None:
         repository = self._repository
         repository.files += 1
+        if not named and _is_large_output(raw):
+            repository.skipped.append(source)
+            return
         text = read_bytes(raw, source)
         found = sort_documents(text, named=named, tenant=self._tenant if named else None)
         repository.take(found.documents, judged=True)
@@ -170,6 +180,8 @@ class Opening:
         repository.texts[source] = text
         if found.strangers and not found.documents:
             repository.skipped.append(source)
+        if text.troubles and _MAY_HOLD_A_FLEET(raw):
+            repository.veiled.append(source)
 
     def _refuse_emptiness(self) -> None:
         repository = self._repository
@@ -206,8 +218,10 @@ class Opening:
             try:
                 raw = self._files.read(name)
             except OSError:
+                repository.unread.append(self._source(name))
+                repository.veiled.append(self._source(name))
                 continue
-            if _MAY_BE_OURS(raw) is None:
+            if _MAY_BE_OURS(raw) is None or _is_large_output(raw):
                 continue
             source = self._source(name)
             text = read_bytes(raw, source)
@@ -218,6 +232,12 @@ class Opening:
                 repository.texts[source] = text
             if text.troubles:
                 repository.unread.append(source)
+                if _MAY_HOLD_A_FLEET(raw):
+                    repository.veiled.append(source)
+
+
+def _is_large_output(raw: bytes) -> bool:
+    return len(raw) > MAX_BYTES and _IS_OUTPUT(raw) is not None
 
 
 def _unreadable(source: str, error: OSError) -> Finding:

@@ -43,6 +43,8 @@ class Repository:
     """Judged files in which only somebody else's documents stand."""
     unread: list[str] = field(default_factory=list)
     """Files around the judged ones that look like ours and cannot be read."""
+    veiled: list[str] = field(default_factory=list)
+    """Files, judged or not, that cannot be read and may hold a fleet."""
     names: dict[str, str] = field(default_factory=dict)
     """By source, the name relative to the root."""
     texts: dict[str, Text] = field(default_factory=dict)
@@ -96,8 +98,9 @@ class Repository:
     def claims(self) -> dict[str, list[Document]]:
         """By tenant, all documents that claim it."""
         found: dict[str, list[Document]] = {}
-        for document in self.of_kind(Kind.TENANT):
-            found.setdefault(document.name, []).append(document)
+        for document in (*self.judged, *self.others):
+            if document.kind is Kind.TENANT:
+                found.setdefault(document.name, []).append(document)
         return found
 
     def counterpart(self, tenant: Document, of: Repository) -> Document | None:

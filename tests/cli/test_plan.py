@@ -273,3 +273,24 @@ def test_a_plan_that_cannot_be_written_is_a_usage_error(inside: Inside) -> None:
     inside.write("acme.yaml", ACME)
     result = inside("plan", "acme.yaml", "-o", "nowhere/p.json", *ENGINE)
     assert (result.code, "nowhere/p.json" in result.err) == (2, True)
+
+
+@pytest.mark.parametrize("command", [("plan",), ("apply", "--yes")])
+def test_a_broken_file_is_answered_with_its_finding(
+    inside: Inside, command: tuple[str, ...]
+) -> None:
+    """What was asked about and cannot be read has a place and a rule, in every format."""
+    inside.write("a.yaml", "tenant: a\nknobs: {}\n---\nfleet: [\n")
+    result = inside(*command, "a.yaml", "--format", "json", *ENGINE)
+    assert (result.code, result.json["exit_code"]) == (4, 4)
+    assert [(one["rule"], one["line"]) for one in result.json["findings"]] == [("yaml-syntax", 5)]
+
+
+def test_a_file_around_that_may_hold_the_limits_stops_a_plan(inside: Inside) -> None:
+    """Saved as UTF-16 a fleet is no YAML of ours, and no reason to go without limits."""
+    inside.write("a.yaml", "tenant: a\nknobs: {}\n")
+    (inside.folder / "fleet.yaml").write_bytes("fleet: default\n".encode("utf-16"))
+    result = inside("plan", "a.yaml", *ENGINE)
+    assert result.code == 4
+    assert "fleet.yaml cannot be read: it may hold the fleet" in result.err
+    assert "skip in knobctl.toml" in result.err

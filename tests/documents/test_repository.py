@@ -382,6 +382,39 @@ def test_a_file_that_cannot_be_read_is_a_finding(
     assert (names(repository), rules(repository)) == (["a"], ["unreadable-file"])
 
 
+@pytest.mark.parametrize(
+    ("content", "veiled"),
+    [
+        (b"fleet: prod\nlimits: [\n", True),
+        ("fleet: prod\n".encode("utf-16"), True),
+        (b"policy: {{ .Values.policy }}\n", False),
+        (b'{"tenant": 1 // a comment\n}', False),
+    ],
+)
+def test_what_cannot_be_read_and_may_hold_a_fleet_is_known(
+    folder: Folder, content: bytes, veiled: bool
+) -> None:
+    """Around the judged file as among the judged: no fleet that is seen is not "no limits"."""
+    folder.write("t.yaml", "tenant: t\n")
+    (folder.root / "x.yaml").write_bytes(content)
+    for repository in (folder.open("t.yaml"), folder.open()):
+        assert repository.veiled == (["x.yaml"] if veiled else [])
+
+
+@pytest.mark.parametrize(
+    "beginning", ['{\n  "version": 1,\n  "command": "check",', '{\n "format": "knobctl-plan",']
+)
+def test_what_knobctl_wrote_is_no_document_however_large(folder: Folder, beginning: str) -> None:
+    """The report or the plan of a large fleet may lie beside the tenants; by name it is a mistake."""
+    folder.write("t.yaml", "tenant: t\n")
+    folder.write("out.json", beginning + ' "tenant": "fleet",' * 70_000)
+    repository = folder.open()
+    assert (names(repository), rules(repository)) == (["t"], [])
+    assert (repository.skipped, repository.veiled) == (["out.json"], [])
+    assert folder.open("t.yaml").unread == []
+    assert rules(folder.open("out.json")) == ["yaml-limits"]
+
+
 def test_big_files_around_cost_little(folder: Folder) -> None:
     """A lock file of 20 MB beside the tenants is not read whole."""
     folder.write("t.yaml", "tenant: t\n")
