@@ -60,7 +60,7 @@ def show(settings: Settings, name: str | None) -> ExitCode:
     return ExitCode.OK
 
 
-@command.command()
+@command.command(short_help="Make a context the current one.")
 @click.argument("name", shell_complete=complete_contexts)
 @common_options()
 def use(settings: Settings, name: str) -> ExitCode:

@@ -44,7 +44,7 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
+        _show_usage(error)
         return ExitCode.USAGE
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
@@ -65,6 +65,15 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind
         return ExitCode.INTERNAL
 
 
+def _show_usage(error: click.ClickException) -> None:
+    """Show what is wrong with the command line; it may hold what was pasted from anywhere."""
+    if isinstance(error, click.UsageError) and error.ctx:
+        click.echo(
+            f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True
+        )
+    click.echo(f"Error: {visible(error.format_message(), keep=chr(10))}", err=True)
+
+
 def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
     raise Terminated
 
@@ -82,8 +91,10 @@ def _discard_stdout() -> None:
 
 
 def _say(error: KnobctlError, *, verbose: bool) -> None:
+    from knobctl.cli.talk import folded
+
     prefix = "refused: " if error.exit_code is ExitCode.REFUSED else "error: "
-    click.echo(prefix + visible(error.message, keep="\n"), err=True)
+    click.echo(folded(prefix + visible(error.message, keep="\n")), err=True)
     if error.hint:
         click.echo(f"  {visible(error.hint, keep=chr(10))}", err=True)
     if verbose:

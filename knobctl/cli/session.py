@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Self
 import click
 from click.core import ParameterSource
 
+from knobctl.cli.talk import folded
 from knobctl.knobs import Catalogue, load_catalogue
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ class Session:
         """Tell the person something about the engine, once."""
         if text not in self._said:
             self._said.add(text)
-            self.settings.say(f"note: {text}")
+            self.settings.say(folded(f"note: {text}"))
 
 
 def _user_folder(purpose: str) -> Path:

@@ -22,10 +22,12 @@ PASSING_STATUSES: Final = (429, 502, 503, 504)
 class CallFailedError(Exception):
     """A call that gave no answer of the contract."""
 
-    def __init__(self, reason: str, *, started: bool) -> None:
+    def __init__(self, reason: str, *, started: bool, hint: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         """In words, safe to show."""
+        self.hint = hint
+        """What to do, where that is known."""
         self.started = started
         """Whether the engine may have acted on the call."""
 
@@ -71,7 +73,14 @@ _KINDS: Final[tuple[tuple[type[BaseException], str, bool], ...]] = (
 )
 
 
-def explain(error: requests.RequestException, network: Network) -> tuple[str, bool]:
+_UNKNOWN_ISSUER: Final = (18, 19, 20, 21)
+"""OpenSSL: self-signed, or an issuer that is not there to verify with."""
+_TRUST: Final = (
+    "if it is yours, trust its issuer: SSL_CERT_FILE=FILE, or knobctl context add --ca-bundle FILE"
+)
+
+
+def explained(error: requests.RequestException, network: Network) -> CallFailedError:
     """Say in words why there is no answer, and whether the engine may have seen the call."""
     causes = list(_causes(error))
     for kind, words, started in _KINDS:
@@ -81,8 +90,17 @@ def explain(error: requests.RequestException, network: Network) -> tuple[str, bo
                 connect=network.connect_timeout_s,
                 answer=network.answer_timeout_s,
             )
-            return text, started
-    return "closed the connection without an answer", True
+            return CallFailedError(text, started=started, hint=_hint(causes))
+    return CallFailedError("closed the connection without an answer", started=True)
+
+
+def _hint(causes: list[BaseException]) -> str | None:
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return _TRUST if cause.verify_code in _UNKNOWN_ISSUER else None
+        if isinstance(cause, ssl.SSLError) and cause.reason == "WRONG_VERSION_NUMBER":
+            return "what answers there does not speak TLS; is it http://, or another port?"
+    return None
 
 
 def _deepest(causes: list[BaseException]) -> str:
@@ -90,6 +108,8 @@ def _deepest(causes: list[BaseException]) -> str:
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return cause.verify_message
+        if isinstance(cause, ssl.SSLError) and cause.reason:
+            return cause.reason.replace("_", " ").lower()
         if isinstance(cause, OSError) and isinstance(cause.strerror, str):
             return cause.strerror
     return "no reason given"

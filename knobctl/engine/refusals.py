@@ -77,7 +77,7 @@ def refused(name: str, error: CallRefusedError, tenant: str | None) -> EngineErr
 
 def failed(name: str, error: CallFailedError) -> EngineError:
     """Say that there was no answer, or a senseless one."""
-    return EngineError(f"{name} {error.reason}")
+    return EngineError(f"{name} {error.reason}", hint=error.hint)
 
 
 def moved(tenant: str) -> ConflictError:

@@ -27,7 +27,7 @@ from knobctl.engine.failures import (
     BrokenOffError,
     CallFailedError,
     CallRefusedError,
-    explain,
+    explained,
 )
 
 if TYPE_CHECKING:
@@ -119,8 +119,7 @@ class Transport:
             ) as response:
                 return self._read(response, call.token)
         except requests.RequestException as error:
-            reason, started = explain(error, self._network)
-            raise CallFailedError(reason, started=started) from error
+            raise explained(error, self._network) from error
 
     def _read(self, response: requests.Response, token: str | None) -> dict[str, Any]:
         status = response.status_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -29,5 +30,9 @@ def progress(
     if not wanted or total < 2 or not stream.isatty():
         yield lambda: None
         return
-    with click.progressbar(length=total, label=label, file=stream, show_pos=True) as bar:
+    # Words and numbers beside the bar take some thirty columns; what is wider scrolls the screen.
+    width = max(8, min(36, shutil.get_terminal_size().columns - 34))
+    with click.progressbar(
+        length=total, label=label, file=stream, show_pos=True, width=width
+    ) as bar:
         yield lambda: bar.update(1)

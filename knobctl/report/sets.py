@@ -80,7 +80,10 @@ def sets_text(
     if columns is None and (len(shown) <= BLOCKS_UP_TO or every_knob):
         return "\n".join(_block(one, every_knob, now, colored) for one in shown)
     names = tuple(columns or USUAL_COLUMNS)
-    rows = [names, *([_cell(one, name, now) for name in names] for one in shown)]
+    rows = [
+        [visible(name) for name in names],
+        *([_cell(one, name, now) for name in names] for one in shown),
+    ]
     return table(rows)
 
 
@@ -109,16 +112,15 @@ def _block(one: ShownSet, every_knob: bool, now: datetime, colored: bool) -> str
         lines += [f"  {line}" for line in table(rows).splitlines()]
     for field_name, raw in live.unknown.items():
         shown = visible(json.dumps(raw))[:80]
-        lines.append(
-            f"  {visible(field_name)}  {shown}  unknown to the schema; a push would lose it"
-        )
+        why = "no value of the schema's" if field_name in knobs else "unknown to the schema"
+        lines.append(f"  {visible(field_name)}  {shown}  {why}; a push would lose it")
     return "\n".join(lines)
 
 
 def _how_many(live: LiveSet, catalogue: Catalogue) -> str:
-    if not live.knobs:
+    rest = len(catalogue) - len(live.knobs) - sum(name in catalogue for name in live.unknown)
+    if rest == len(catalogue):
         return f"all {len(catalogue)} knobs at the platform default"
-    rest = len(catalogue) - len(live.knobs)
     return f"{count(len(live.knobs), 'knob')} set, {rest} at the platform default"
 
 

@@ -119,6 +119,81 @@ def test_an_engine_without_revisions_is_offered_no_way_back(
         assert done.err.endswith(f"look before going on: knobctl get acme --engine {given.url}\n")
 
 
+def test_what_is_said_on_a_terminal_is_folded_between_words(inside: Inside) -> None:
+    """80 columns; a log has it whole, to be searched."""
+    from tests.cli.terminal import on_terminal
+
+    with GivenEngine() as given:
+        call = ("get", "acme", "--engine", given.url)
+        with on_terminal(inside.folder, *call, KNOBCTL_TOKEN="acme-token") as terminal:
+            assert terminal.end() == 0
+        assert max(map(len, terminal.shown.splitlines())) <= 80
+        assert "note: " in terminal.shown
+        with on_terminal(inside.folder, "set", "acme", "rrf_k=1", *call[2:]) as terminal:
+            assert terminal.end() == 8
+        assert "refused (unauthenticated)" in " ".join(terminal.shown.split())
+        assert max(map(len, terminal.shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("check", ".", "--select", "\x1b[31m"),
+        ("get", "--\x1b[31m"),
+        ("get", "--output", "\x1b[31m=x"),
+        ("get", "acme", "--columns", "tenant,labels.\x1b[31m"),
+        ("explain", "\x1b[31m"),
+    ],
+)
+def test_what_was_typed_drives_no_terminal(inside: Inside, line: tuple[str, ...]) -> None:
+    """It comes back in escapes, whatever it was pasted from."""
+    from tests.cli.terminal import on_terminal
+
+    inside.write("a.yaml", "tenant: a\nknobs: {}\n")
+    with on_terminal(inside.folder, *line, NO_COLOR="1") as terminal:
+        assert terminal.end() != 1
+    assert "\\x1b[31m" in terminal.shown
+    assert "\x1b" not in terminal.shown
+
+
+def test_a_value_that_the_schema_does_not_take_is_no_default(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine holds something for the knob, and that is what is said."""
+    monkeypatch.setenv("KNOBCTL_TOKEN", "acme-token")
+    with GivenEngine() as given:
+        given.sets["acme"] = {"retrievalMinScore": 7, "newKnob": 1}
+        text = inside("get", "acme", "--engine", given.url).out
+    assert "0 knobs set, 24 at the platform default" in text
+    assert "retrieval_min_score  7  no value of the schema's; a push would lose it" in text
+    assert "newKnob  1  unknown to the schema; a push would lose it" in text
+
+
+def test_a_narrow_terminal_gets_a_narrow_bar(inside: Inside) -> None:
+    """One line that is drawn over, not a screen full of bars."""
+    from tests.cli.terminal import on_terminal
+
+    for number in range(3):
+        inside.write(f"t{number}.yaml", f"tenant: t{number}\nknobs: {{mmr_lambda: 0.5}}\n")
+    with on_terminal(inside.folder, "apply", ".", "--yes", *ENGINE, COLUMNS="40") as terminal:
+        assert terminal.end() == 0
+    bars = [part for line in terminal.shown.splitlines() for part in line.split("\r")]
+    bars = [bar for bar in bars if "writing" in bar]
+    assert bars
+    assert max(map(len, bars)) < 48  # with the codes that hide the cursor
+
+
+def test_a_disk_that_is_full_is_no_damaged_store(inside: Inside) -> None:
+    """Nobody shall restore a backup over a file that is whole."""
+    inside.hold(rrf_k=30)
+    line = f"knobctl set acme rrf_k=31 --yes {' '.join(ENGINE)}"
+    done = shell(inside, f"ulimit -f 1; {line}")
+    assert done.returncode == 8, done
+    assert "see whether the disk or the quota is full" in done.stderr
+    assert "backup" not in done.stderr
+    assert inside.live() == {"rrf_k": 30}
+
+
 def test_a_dumb_terminal_gets_no_colour(inside: Inside) -> None:
     """Nor a bar that it cannot draw over."""
     from tests.cli.terminal import on_terminal

@@ -87,6 +87,24 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(certificate: Callable[
         assert given.calls == []
 
 
+def test_what_to_do_about_a_connection_is_said_where_it_is_known(
+    certificate: Callable[..., Path],
+) -> None:
+    """An issuer of one's own can be trusted; a name that differs or a plain port can not."""
+    pem = certificate("other", "DNS:elsewhere.example")
+    with GivenEngine(tls=serving(pem)) as given, GivenEngine() as plain:
+        with pytest.raises(EngineError) as unknown:
+            client(given.url).read("acme")
+        with pytest.raises(EngineError) as other_name:
+            client(given.url, ca_bundle=pem).read("acme")
+        with pytest.raises(EngineError, match="wrong version number") as no_tls:
+            client(plain.url.replace("http:", "https:")).read("acme")
+
+    assert "--ca-bundle" in str(unknown.value.hint)
+    assert other_name.value.hint is None
+    assert "http://" in str(no_tls.value.hint)
+
+
 def test_a_certificate_for_another_name_is_refused(certificate: Callable[..., Path]) -> None:
     """The chain is fine, the name is not."""
     pem = certificate("other", "DNS:elsewhere.example")

@@ -31,6 +31,17 @@ TROUBLE: Final = (sqlite3.Error, UnicodeDecodeError)
 NOTHING_IN_ITS_PLACE: Final = (
     "nothing was written, and no defaults are served in its place; restore the file from a backup"
 )
+_DISK: Final = frozenset(
+    {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
+)
+"""What SQLite says where the file is whole and the disk does not let it work."""
+
+
+def _what_to_do(error: Exception) -> str:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _DISK:
+        return "nothing was written; see whether the disk or the quota is full, or the folder read-only"
+    return NOTHING_IN_ITS_PLACE
 
 
 class SqliteStore:
@@ -59,7 +70,7 @@ class SqliteStore:
             raise EngineError(f"the store {path} cannot be opened: {error.strerror}") from error
         except TROUBLE as error:
             raise EngineError(
-                f"the store {path} cannot be used: {error}", hint=NOTHING_IN_ITS_PLACE
+                f"the store {path} cannot be used: {error}", hint=_what_to_do(error)
             ) from error
 
     @contextmanager
