@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -55,24 +55,36 @@ class Settings:
         if self.verbose:
             click.echo(text, err=True)
 
-    def answer(self, renderings: dict[str, Callable[[], str]], *, printed: str = "") -> None:
+    def answer(
+        self, renderings: dict[str, Callable[[], str | Iterable[str]]], *, printed: str = ""
+    ) -> None:
         """Print the answer in the chosen format, then write the others that `--output` asks for.
 
         Args:
-            renderings: By format, what renders the answer; called only where it is wanted.
+            renderings: By format, what renders the answer, whole or in pieces; called only where it
+                is wanted.
             printed: The beginning of the answer that stands on stdout already.
 
         Raises:
             AnswerError: If it cannot be delivered.
         """
-        text = _render(renderings, self.format).removeprefix(printed)
-        if text:
-            write_out(text if text.endswith("\n") else text + "\n")
+        answer = _render(renderings, self.format)
+        write_out(_ended(answer.removeprefix(printed) if isinstance(answer, str) else answer))
         for format_, path in self.outputs:
-            _write_atomically(path, _render(renderings, format_))
+            _write_atomically(path, _ended(_render(renderings, format_)))
 
 
-def write_out(text: str) -> None:
+def _ended(answer: str | Iterable[str]) -> Iterator[str]:
+    """The pieces of an answer, the last of which ends its line; nothing where there is none."""
+    last = ""
+    for piece in (answer,) if isinstance(answer, str) else answer:
+        last = piece or last
+        yield piece
+    if last and not last.endswith("\n"):
+        yield "\n"
+
+
+def write_out(pieces: Iterable[str]) -> None:
     """Write to standard output at once.
 
     Raises:
@@ -81,7 +93,7 @@ def write_out(text: str) -> None:
     from knobctl.errors import AnswerError
 
     try:
-        sys.stdout.write(text)
+        sys.stdout.writelines(pieces)
         sys.stdout.flush()
     except BrokenPipeError:
         raise
@@ -97,19 +109,21 @@ def _is_dumb() -> bool:
     return os.environ.get("TERM") == "dumb"
 
 
-def _render(renderings: dict[str, Callable[[], str]], format_: str) -> str:
+def _render(
+    renderings: dict[str, Callable[[], str | Iterable[str]]], format_: str
+) -> str | Iterable[str]:
     if format_ not in renderings:
         known = ", ".join(renderings)
         raise click.UsageError(f"--format {format_} is not offered here; choose from {known}")
     return renderings[format_]()
 
 
-def _write_atomically(path: Path, text: str) -> None:
+def _write_atomically(path: Path, pieces: Iterable[str]) -> None:
     from knobctl.documents.files import write_atomically
     from knobctl.errors import AnswerError
 
     try:
-        write_atomically(path, (text if text.endswith("\n") else text + "\n").encode())
+        write_atomically(path, map(str.encode, pieces))
     except OSError as error:
         raise AnswerError(f"--output cannot write {path}: {error.strerror}") from error
 

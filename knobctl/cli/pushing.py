@@ -145,7 +145,7 @@ def _refuse(session: Session, proposal: Proposal, verdict: Verdict) -> NoReturn:
 def _show(session: Session, text: str, *, asking: bool) -> None:
     """Show what is about to be done, before it is done: on stdout where text is the answer."""
     if session.settings.format == "text":
-        write_out(text + "\n")
+        write_out((text, "\n"))
         if not asking or sys.stdout.isatty():
             return
     if asking:

@@ -50,7 +50,6 @@ def command(
         fleet = repository.fleet(session.fleet) if session.fleet else None
         claims = repository.tenants_of(fleet)
         chosen = choose_documents(repository, selection_of(tenants, labels, where), claims)
-    resolved = [repository.effective(document) for document in chosen]
     faults = _faults(repository, chosen)
     code = ExitCode.FINDINGS if faults else ExitCode.OK
     settings.answer(
@@ -60,10 +59,13 @@ def command(
                 repository,
                 faults,
                 resolved_text(
-                    resolved, every_knob=every_knob, colored=settings.colored(sys.stdout)
+                    map(repository.effective, chosen),
+                    every_knob=every_knob,
+                    colored=settings.colored(sys.stdout),
                 ),
             ),
-            "json": lambda: resolved_json(resolved, faults, code),
+            # Resolved as it is written, and forgotten then: a fleet's values outweigh its texts.
+            "json": lambda: resolved_json(map(repository.effective, chosen), faults, code),
         }
     )
     return code

@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
-def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> None:
+def write_atomically(
+    path: Path, content: bytes | Iterable[bytes], *, mode: int | None = None
+) -> None:
     """Write a file whole or not at all: temporary file beside it, flush, rename, flush the folder.
 
     Args:
         path: The file; its folder must exist.
-        content: All of it.
+        content: All of it, whole or in pieces.
         mode: Permission bits; those of the file it replaces, or 0o644, if None.
 
     Raises:
@@ -23,7 +29,7 @@ def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> 
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            file.writelines((content,) if isinstance(content, bytes) else content)
             file.flush()
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from knobctl.finding import Severity
 from knobctl.report.excerpt import columns, excerpt
+from knobctl.report.pieces import json_pieces
 from knobctl.text import count, spelled, visible
 
 if TYPE_CHECKING:
@@ -29,9 +29,11 @@ _NAMED: Final = 3
 
 def findings_json(
     report: Report, exit_code: ExitCode, *, shown: Sequence[Finding] | None = None
-) -> str:
-    """Write a report as the contract's JSON, section 3."""
-    return json.dumps(report.as_json(exit_code, shown=shown), indent=2)
+) -> Iterator[str]:
+    """Write a report as the contract's JSON, section 3, in pieces."""
+    findings = report.findings if shown is None else shown
+    head = report.as_json(exit_code, shown=())
+    return json_pieces(head, "findings", (one.as_json() for one in findings))
 
 
 def report_text(

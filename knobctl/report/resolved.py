@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from knobctl.report.pieces import json_pieces
 from knobctl.report.sets import table
 from knobctl.text import count, spelled, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from knobctl.documents.model import Effective, Written
     from knobctl.errors import ExitCode
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from knobctl.knobs import Knob
 
 
-def resolved_text(resolved: Sequence[Effective], *, every_knob: bool, colored: bool) -> str:
+def resolved_text(resolved: Iterable[Effective], *, every_knob: bool, colored: bool) -> str:
     """Write tenants for people, a block each.
 
     Args:
@@ -76,18 +76,18 @@ def _place(written: Written) -> str:
 
 
 def resolved_json(
-    resolved: Sequence[Effective], findings: Sequence[Finding], code: ExitCode
-) -> str:
-    """Write tenants for machines; see `schemas/output-resolve.v1.schema.json`."""
+    resolved: Iterable[Effective], findings: Sequence[Finding], code: ExitCode
+) -> Iterator[str]:
+    """Write tenants for machines, in pieces; see `schemas/output-resolve.v1.schema.json`."""
     answer = {
         "version": 1,
         "command": "resolve",
         "outcome": code.outcome,
         "exit_code": int(code),
-        "tenants": [_tenant_json(one) for one in resolved],
+        "tenants": [],
         "findings": [finding.as_json() for finding in findings],
     }
-    return json.dumps(answer, indent=2, ensure_ascii=False)
+    return json_pieces(answer, "tenants", map(_tenant_json, resolved))
 
 
 def _tenant_json(one: Effective) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from knobctl.report.findings import findings_json, report_text
 from tests.checks.documents import checked, repository
 
 CATALOGUE = load_catalogue()
-FIELDS = ["version", "labels", "owner", "layers", "evidence", "knobs", "rule", "tenants", "up_to", "reason", "approved_by", "expires", "title", "severity", "when", "at", "message", "hint", "each", "on", "reads", "examples", "include", "limits", "protected", "freeze", "probes", "x-a", "zz"]  # fmt: skip
+FIELDS = ["version", "labels", "owner", "layers", "evidence", "knobs", "rule", "tenants", "up_to", "reason", "approved_by", "expires", "title", "severity", "when", "at", "message", "hint", "each", "trigger", "reads", "examples", "include", "limits", "protected", "freeze", "probes", "x-a", "zz"]  # fmt: skip
 
 scalar = (
     st.none()
@@ -50,7 +50,7 @@ def test_any_documents_give_a_report(several: list[dict[str, Any]]) -> None:
     text = "\n---\n".join(json.dumps(one) for one in several) + "\n"
     report = checked(text)
     assert report_text(report, everything=True)
-    json.loads(findings_json(report, report.exit_code()))
+    json.loads("".join(findings_json(report, report.exit_code())))
     known = rule_ids(repository(text).policies)
     for finding in report.findings:
         assert finding.rule in known, finding.rule
