@@ -135,7 +135,7 @@ def _is_asked(policy: Policy, subject: Subject) -> bool:
         return subject.before is not None and policy.looks_at(subject.changed)
     if policy.severity is Severity.INFO and policy.each is None:
         return policy.looks_at(subject.news)
-    return "live" not in policy.depends.variables or subject.live is not None
+    return "live" not in policy.asks.variables or subject.live is not None
 
 
 def _each(policy: Policy, subject: Subject) -> Iterable[str]:
@@ -254,6 +254,8 @@ def _asked_knob(subject: Subject, name: str) -> dict[str, object]:
 
 def _off_hint(off: str) -> str:
     """How to write "practically off", as an instruction: `write recency_ranker_mode: DISABLED`."""
+    if not off:
+        return ""
     off = off.removeprefix("not offered: ")
     mode, _, state = off.partition(" ")
     if state == "DISABLED":

@@ -43,6 +43,8 @@ VARIABLES: Final[Mapping[str, cel.Type]] = {
     "today": cel.Type.STRING,
     "evidence": cel.Type.List(cel.Type.STRING),
 }
+LONGEST: Final = 2000
+"""How many characters of a message are shown: an expression can make millions."""
 _AT: Final = re.compile(r"<input>:(\d+):(\d+): (.*)")
 
 
@@ -120,9 +122,10 @@ class Template:
         Raises:
             ExpressionError: As `Expression.value`.
         """
-        return "".join(
+        text = "".join(
             part if isinstance(part, str) else _shown(part.value(variables)) for part in self.parts
         )
+        return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text):,} characters)"
 
 
 def _shown(value: object) -> str:

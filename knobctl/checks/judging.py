@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from knobctl.checks.report import Report, ordered
 from knobctl.checks.rules import RULES
+from knobctl.checks.standing import marked
 from knobctl.checks.validation import Validation, validate_documents
 from knobctl.documents.model import Kind
 from knobctl.errors import UsageError
 from knobctl.finding import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from datetime import date
 
     from knobctl.checks.policies import Policies
@@ -68,7 +69,9 @@ def check_repository(
     findings += _waiver_rules(repository, validation, policies)
     if base is not None:
         findings = _marked(findings, repository, base)
-    waiving = Waiving.on(today, validation.sound(repository.waivers))
+    waivable = _waivable(repository, policies)
+    waivers = validation.sound(repository.waivers)
+    waiving = Waiving.on(today, [one for one in waivers if str(one.value["rule"]) in waivable])
     answers = policy_findings(
         repository,
         validation,
@@ -81,10 +84,13 @@ def check_repository(
     )
     later: list[Answers] = []
     for answer in answers:
-        findings += waiving.waived(answer.findings, answer.subject.document)
+        subject = answer.subject
+        findings += waiving.waived(answer.findings, subject.document, subject.exact)
         if answer.infos:
             later.append(answer)
-    findings += waiving.findings(repository.judged, whole=not repository.others)
+    broken = [one for one in repository.tenants if id(one) in validation.broken]
+    stale = waiving.findings(repository.judged, whole=not repository.others, broken=broken)
+    findings += _stale_before(list(stale), repository, base, today) if base else stale
     report = _report("check", repository, findings)
     report.later = later
     report.policies = len(policies.in_force)
@@ -131,13 +137,30 @@ def _waiver_rules(
 ) -> Iterator[Finding]:
     from knobctl.checks.waivers import rule_findings
 
-    known = [*policies.ids, *(document.name for document in repository.policies)]
-    return rule_findings(validation.sound(repository.waivers), known)
+    waivers = validation.sound(repository.waivers)
+    return rule_findings(waivers, _waivable(repository, policies))
+
+
+def _waivable(repository: Repository, policies: Policies) -> Collection[str]:
+    from knobctl.checks.waivers import waivable_rules
+
+    return waivable_rules([*policies.ids, *(document.name for document in repository.policies)])
+
+
+def _stale_before(
+    findings: list[Finding], of: Repository, base: Repository, today: date
+) -> Iterable[Finding]:
+    """Mark what is wrong with waivers that was wrong before; the base is asked only where something is."""
+    if not findings:
+        return ()
+    try:
+        then = check_repository(base, today=today)
+    except UsageError:  # no policy, or no such fleet, was in force there
+        return findings
+    return marked(findings, of, then.pressing, base)
 
 
 def _marked(findings: Iterable[Finding], of: Repository, base: Repository) -> list[Finding]:
-    from knobctl.checks.standing import marked
-
     validation = _validated(base, _used(base))
     policies = _policies(base, validation)
     then = [*base.findings, *validation.findings, *policies.findings]

@@ -103,8 +103,8 @@ def load_policies(
     policies = Policies(list(in_force), list(not_offered))
     own = {document.name: document for document in built_in_documents()}
     for document in documents:
-        if document.name in own:
-            policies.findings.append(_taken(document, own[document.name]))
+        if document.name in own or document.name in RULES:
+            policies.findings.append(_taken(document, own.get(document.name)))
             continue
         try:
             policies.in_force.append(_compiled(document, catalogue))
@@ -201,7 +201,7 @@ def _compiled(document: Document, catalogue: Catalogue, *, built_in: bool = Fals
         hint=hint if hint.parts else None,
         at=at,
         each=Each(str(value["each"])) if "each" in value else None,
-        on_change="on" in value,
+        on_change="trigger" in value,
         reads=tuple(reads) or asked.knobs,
         asks=asked,
         depends=depends,
@@ -233,16 +233,23 @@ def _place(at: object, catalogue: Catalogue) -> tuple[str | Template | None, Rea
     return resolved(text, catalogue)[0], Reading()
 
 
-def _taken(document: Document, own: Document) -> Finding:
+def _taken(document: Document, own: Document | None) -> Finding:
+    """Refuse an id that is a rule already: of a policy that ships, or of reading and validating."""
+    hint = "choose another id"
+    related: tuple[Related, ...] = ()
+    if own:
+        hint += "; to weigh the built-in one otherwise: [severity] in knobctl.toml"
+        title = own.value.get("title", own.name)
+        related = (Related(f"built in: {title}", own.location("policy")),)
     return Finding(
         rule="duplicate-policy",
         severity=Severity.ERROR,
         message=f"{document.name} is a built-in rule",
-        hint="choose another id; to weigh the built-in one otherwise: [severity] in knobctl.toml",
+        hint=hint,
         field_path="policy",
         value=document.name,
         primary=document.location("policy"),
-        related=(Related(f"built in: {own.value.get('title', own.name)}", own.location("policy")),),
+        related=related,
     )
 
 

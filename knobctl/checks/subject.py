@@ -130,7 +130,9 @@ class Subject:
         """A knob's value in force as it is written, or as the default is spelled."""
         effective = self.effective
         if name in effective.desired:
-            return effective.origins[name][0].literal
+            literal = effective.origins[name][0].literal
+            if len(literal) <= _READABLE:
+                return literal
         return spelled(self.values[name])
 
     def variable(self, name: str, keys: Collection[str] | None = None) -> object:
@@ -179,6 +181,8 @@ def _evidence(subject: Subject) -> list[str]:
     return [str(item) for item in named] if isinstance(named, list) else []
 
 
+_READABLE: Final = 40
+"""A number of more characters is shown as the double that it is."""
 _BY_ROLE: Final[Mapping[str, Callable[[Subject, str], object]]] = {
     "role": lambda subject, name: subject.values[name],
     "name": lambda _, name: name,

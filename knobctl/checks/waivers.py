@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
 
 from knobctl.checks.rules import RULES
+from knobctl.documents.model import exact_number
 from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from knobctl.documents.model import Document
+
+    Exact: TypeAlias = Callable[[str], Fraction]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -23,7 +27,7 @@ class Waiver:
     rule: str
     tenants: frozenset[str]
     labels: Mapping[str, str]
-    up_to: float | None
+    up_to: Fraction | None
     expires: date
     """The last day on which it holds."""
     document: Document
@@ -40,13 +44,23 @@ class Waiver:
             return tenant in self.tenants
         return all(labels.get(name) == value for name, value in self.labels.items())
 
-    def covers(self, finding: Finding, labels: Mapping[str, str]) -> bool:
-        """Whether a finding is one that it lets off, the day left aside."""
+    def covers(self, finding: Finding, labels: Mapping[str, str], exact: Exact) -> bool:
+        """Whether a finding is one that it lets off, the day left aside.
+
+        Args:
+            finding: Of one tenant.
+            labels: That the tenant carries.
+            exact: Gives a knob's value in force exactly as it is written: the bound is no double either.
+        """
         if finding.rule != self.rule or not self.concerns(finding.tenant, labels):
             return False
         if self.up_to is None:
             return True
-        return isinstance(finding.value, (int, float)) and finding.value <= self.up_to
+        if not isinstance(finding.value, (int, float)) or finding.field_path is None:
+            return False
+        written = exact(finding.field_path)
+        value = written if float(written) == finding.value else Fraction(finding.value)
+        return value <= self.up_to
 
 
 def waiver_of(document: Document) -> Waiver | None:
@@ -64,7 +78,9 @@ def waiver_of(document: Document) -> Waiver | None:
         labels={key: str(label) for key, label in labels.items()}
         if isinstance(labels, dict)
         else {},
-        up_to=float(up_to) if isinstance(up_to, (int, float)) else None,
+        up_to=exact_number(document.literal("up_to"), up_to)
+        if isinstance(up_to, (int, float))
+        else None,
         expires=expires,
         document=document,
     )
@@ -93,7 +109,7 @@ class Waiving:
         """The rules that a waiver names."""
         return self._by_rule
 
-    def waived(self, findings: list[Finding], tenant: Document) -> list[Finding]:
+    def waived(self, findings: list[Finding], tenant: Document, exact: Exact) -> list[Finding]:
         """Mark the findings of one tenant that a waiver covers today.
 
         This is the one place that answers "is this waived": every command asks here.
@@ -101,29 +117,38 @@ class Waiving:
         if not self._by_rule:
             return findings
         labels = tenant.labels
-        return [self._marked(finding, labels) for finding in findings]
+        return [self._marked(finding, labels, exact) for finding in findings]
 
-    def _marked(self, finding: Finding, labels: Mapping[str, str]) -> Finding:
+    def _marked(self, finding: Finding, labels: Mapping[str, str], exact: Exact) -> Finding:
         for waiver in self._by_rule.get(finding.rule, ()):
-            if waiver.covers(finding, labels):
+            if waiver.covers(finding, labels, exact):
                 self._used.add(waiver.name)
                 if not waiver.has_expired(self.today):
                     return replace(finding, waived_by=waiver.name)
         return finding
 
-    def findings(self, judged: Collection[Document], *, whole: bool) -> Iterator[Finding]:
+    def findings(
+        self, judged: Collection[Document], *, whole: bool, broken: Iterable[Document] = ()
+    ) -> Iterator[Finding]:
         """What is wrong with the waivers themselves, once every finding has been asked about.
 
         Args:
             judged: The documents that the run is about.
             whole: Whether those are the whole repository, so that a waiver without use has none.
+            broken: Tenants with errors, of which policies are not asked everything.
         """
+        unsure = list(broken)
         judged_ids = set(map(id, judged))
         for waiver in self.waivers:
             is_used, is_judged = waiver.name in self._used, id(waiver.document) in judged_ids
             if waiver.has_expired(self.today) and (is_judged or is_used):
                 yield _expired(waiver, self.today, is_used=is_used)
-            elif whole and is_judged and not is_used:
+            elif (
+                whole
+                and is_judged
+                and not is_used
+                and not any(waiver.concerns(one.name, one.labels) for one in unsure)
+            ):
                 yield _unused(waiver)
 
 
@@ -152,11 +177,16 @@ def _unused(waiver: Waiver) -> Finding:
     )
 
 
-def rule_findings(documents: Iterable[Document], policy_ids: Iterable[str]) -> Iterator[Finding]:
+def waivable_rules(policy_ids: Iterable[str]) -> list[str]:
+    """The rules that a waiver may name."""
+    own = [name for name in policy_ids if name not in RULES]
+    return [*own, *(rule for rule, about in RULES.items() if about.waivable)]
+
+
+def rule_findings(documents: Iterable[Document], waivable: Collection[str]) -> Iterator[Finding]:
     """Waivers whose rule does not exist, or is one that no waiver can let off."""
     from difflib import get_close_matches
 
-    waivable = [*policy_ids, *(rule for rule, about in RULES.items() if about.waivable)]
     for document in documents:
         rule = str(document.value["rule"])
         if rule in waivable:

@@ -201,8 +201,6 @@ def exact_number(literal: str, value: KnobValue) -> Fraction:
         raise TypeError(f"{value!r} is a mode and has no exact value")
     if not value:  # 0e999999999 is a zero too, and its fraction would never be ready
         return Fraction(0)
-    if value == 0:
-        return Fraction(0)  # of 1e-300000000 too, whose fraction would fill the memory
     try:
         exact = Fraction(literal)
     except (ValueError, ZeroDivisionError):

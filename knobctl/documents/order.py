@@ -15,7 +15,7 @@ KEY_ORDER: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.TENANT: ("tenant", "version", "labels", "owner", "layers", "evidence", "knobs"),
     Kind.LAYER: ("layer", "version", "labels", "owner", "knobs"),
     Kind.POLICY: (
-        *("policy", "version", "title", "severity", "when", "each", "on", "reads", "at"),
+        *("policy", "version", "title", "severity", "when", "each", "trigger", "reads", "at"),
         *("message", "hint", "examples"),
     ),
     Kind.WAIVER: (

@@ -109,5 +109,9 @@ def _syntax_trouble(error: YAMLError, text: str) -> Trouble:
     if "\t" in text[line_start : at + 1] and not text[line_start:at].strip():
         hint = "indent with spaces"
         return Trouble("yaml-syntax", "a tab indents this line", line_start, at + 1, hint)
+    if "nesting depth" in str(error.problem):
+        return Trouble(
+            "yaml-limits", f"nested deeper than {MAX_DEPTH} levels", at, at, "flatten it"
+        )
     context = f" ({error.context})" if error.context else ""
     return Trouble("yaml-syntax", f"{error.problem or 'unreadable'}{context}", at, at)

@@ -484,3 +484,54 @@ def test_answers_that_are_remembered_are_those_that_would_be_given(
         assert [(one.rule, one.field_path, one.message, one.hint) for one in mine] == [
             (one.rule, one.field_path, one.message, one.hint) for one in alone
         ]
+
+
+@pytest.mark.parametrize("rule", ["out-of-range", "yaml-syntax", "evidence-missing"])
+def test_a_policy_cannot_take_the_id_of_another_rule(rule: str) -> None:
+    """Else a waiver of the one could seem to be one of the other."""
+    report = checked(policy('"false"').replace("policy: p", f"policy: {rule}") + acme())
+    assert f"{rule} is a built-in rule" in by_rule(report)["duplicate-policy"].message
+
+
+def test_a_message_of_millions_of_characters_is_cut() -> None:
+    """Whoever wrote the policy finds out from its length."""
+    tenfold = ".map(x, " + "+".join("x" * 10) + ")"
+    message = "\"{['0123456789']" + tenfold * 4 + '}"'
+    text = policy('"true"').replace("message: found", f"message: {message}")
+    told = by_rule(checked(text + acme()))["p"].message
+    assert told.endswith("... (100,000 characters)")
+    assert len(told) < 2100
+
+
+def test_a_number_of_a_thousand_digits_is_told_as_the_double_that_it_is() -> None:
+    """The message is for people; the comparison stays exact."""
+    report = checked(acme(retrieval_min_score="0." + "4" * 1000))
+    assert (
+        "retrieval_min_score 0.4444444444444444 is above 1/3"
+        in by_rule(report)["floor-above-vector-ceiling"].message
+    )
+
+
+def test_a_policy_that_reads_the_engine_in_its_message_only_is_asked_without_it() -> None:
+    """What decides is known, so nothing passes in silence."""
+    text = policy("effective.rrf_k > 3").replace(
+        "message: found", 'message: "live sets {live.size()} knobs"'
+    )
+    assert by_rule(checked(text + acme(rrf_k=10)))["p"].message == "live sets 0 knobs"
+
+
+def test_an_engine_that_does_not_say_how_to_switch_off_gets_half_a_hint(tmp_path: Path) -> None:
+    """And no comma in front of it."""
+    file = tmp_path / "schema.json"
+    file.write_text('{"properties": {"k": {"type": "number", "default": 3}}}', encoding="utf-8")
+    report = check_repository(
+        repository("tenant: acme\nknobs: {k: 0}\n", load_catalogue(file)), today=TODAY
+    )
+    assert by_rule(report)["zero-means-default"].hint == "leave the line out to follow the default"
+
+
+def test_a_floor_near_zero_is_no_error_of_a_policy() -> None:
+    """It reaches to ranks beyond all whole numbers of CEL."""
+    report = checked(acme(retrieval_min_score="1e-300"))
+    assert report.errors == 0
+    assert "floor-never-binds" in by_rule(report)

@@ -114,3 +114,50 @@ def test_what_no_policy_says_cannot_be_waived() -> None:
     report = checked(waiver("out-of-range") + acme(retrieval_min_score=1.7))
     assert by_rule(report)["out-of-range"].waived_by is None
     assert "cannot be waived" in by_rule(report)["unknown-rule"].message
+
+
+def test_the_bound_is_compared_as_it_is_written() -> None:
+    """A double sees no difference to 0.45; the document does."""
+    over = acme(retrieval_min_score="0.4500000000000000001", gate_expanded_floor=0.45)
+    assert by_rule(checked(waiver(up_to="0.45") + over))[CEILING].waived_by is None
+    assert by_rule(checked(waiver(up_to="0.4500000000000000001") + over))[CEILING].waived_by == "w"
+    assert by_rule(checked(waiver(up_to="0.450") + HIGH))[CEILING].waived_by == "w"
+
+
+def test_the_bound_holds_for_a_value_that_is_not_in_force() -> None:
+    """A literal 0 is at most 0, though what is in force is the default."""
+    text = waiver("zero-means-default", up_to="0") + acme(retrieval_min_score=0)
+    assert by_rule(checked(text))["zero-means-default"].waived_by == "w"
+
+
+def test_a_waiver_of_no_rule_is_told_once() -> None:
+    """That it covers nothing follows from it."""
+    found = by_rule(checked(waiver("no-such-rule") + HIGH))
+    assert "unknown-rule" in found
+    assert "waiver-unused" not in found
+
+
+def test_a_waiver_for_a_broken_tenant_is_not_called_unused() -> None:
+    """Of a value that is none no policy is asked, so nobody knows."""
+    found = by_rule(checked(waiver() + acme(retrieval_min_score=9)))
+    assert "out-of-range" in found
+    assert "waiver-unused" not in found
+
+
+@pytest.mark.parametrize("blank", ['""', '" "', '"\\t"'])
+def test_a_waiver_gives_a_reason_that_can_be_read(blank: str) -> None:
+    """Blanks are none."""
+    text = waiver().replace("reason: r", f"reason: {blank}") + HIGH
+    assert by_rule(checked(text))["bad-value"].field_path == "reason"
+
+
+@pytest.mark.parametrize("text", [waiver("gate-order"), waiver(expires="2020-01-01")])
+def test_a_waiver_that_was_stale_before_is_standing(text: str) -> None:
+    """A change is not failed for what it did not do; without a base it is."""
+    report = checked(text + HIGH, base=text + HIGH)
+    stale = [one for one in report.findings if one.rule.startswith("waiver-")]
+    assert [one.standing for one in stale] == [True]
+    assert int(report.exit_code(Severity.WARNING)) == 0
+    assert int(checked(text + HIGH).exit_code(Severity.WARNING)) != 0
+    fresh = checked(text + HIGH, base=HIGH)
+    assert [one.standing for one in fresh.findings if one.rule.startswith("waiver-")] == [False]

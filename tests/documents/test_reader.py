@@ -661,3 +661,11 @@ def _spots_mirror_values(text: Text) -> None:
             assert isinstance(found, (dict, list)) == (spot.children is not None)
             assert 0 <= spot.key <= len(text.text)
             assert spot.start <= spot.end <= len(text.text)
+
+
+@pytest.mark.parametrize("depth", [33, 40, 2000, 100_000])
+@pytest.mark.parametrize("sign", ["[", "{a: ", "- "])
+def test_depth_has_one_limit_and_one_rule(depth: int, sign: str) -> None:
+    """Also where the parser gives up before us."""
+    (trouble,) = read_text("a:\n  " + sign * depth, "t.yaml").troubles
+    assert (trouble.rule, trouble.message) == ("yaml-limits", "nested deeper than 32 levels")
