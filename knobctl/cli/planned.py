@@ -63,7 +63,6 @@ def apply_plan_file(
         session.engine, [one.tenant for one in plan.tenants], workers=options.parallelism
     )
     moved = _moved(session, plan, live, options)
-    _refuse_new_findings(session, plan, live, repository, fleet)
     left_out = {one.tenant for one in moved}
     kept = replace(
         plan,
@@ -73,6 +72,7 @@ def apply_plan_file(
             if one.tenant not in left_out
         ),
     )
+    _refuse_new_findings(session, kept, live, repository, fleet)
     return push(
         session,
         Proposal(

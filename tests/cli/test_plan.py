@@ -119,6 +119,19 @@ def test_a_tenant_that_moved_stops_a_plan_and_shows_whose_change_it_was(planned:
     assert len(planned.events()) == 2
 
 
+def test_what_the_policies_say_of_a_tenant_left_out_stops_nobody(inside: Inside) -> None:
+    """It moved, so its plan would now reset something; the others are what was reviewed."""
+    for name in ("a", "b"):
+        inside.hold(name, mmr_lambda=0.5)
+        inside.write(f"{name}.yaml", f"tenant: {name}\nknobs: {{mmr_lambda: 0.6}}\n")
+    assert inside("plan", ".", "-o", "p.json", *ENGINE).code == 0
+    inside("set", "a", "rrf_k=50", "--yes", *ENGINE)
+    result = inside("apply", "p.json", "--on-conflict", "skip", *ENGINE)
+    assert result.code == 9, result
+    assert inside.live("a") == {"mmr_lambda": 0.5, "rrf_k": 50}
+    assert inside.live("b") == {"mmr_lambda": 0.6}
+
+
 def test_what_moved_can_be_left_out(inside: Inside) -> None:
     """--on-conflict skip applies the rest and exits 9."""
     inside.write("a.yaml", "tenant: a\nknobs: {rrf_k: 30}\n")
