@@ -249,3 +249,19 @@ def test_the_schema_for_settings_says_what_the_reader_of_settings_says(
         is_read = False
     fits = oracle("knobctl-toml.v1.schema.json").is_valid(tomllib.loads(settings_text))
     assert fits is is_read
+
+
+def test_an_editor_that_knows_dates_finds_a_day_that_is_none() -> None:
+    """Validators that assert formats say what ours says."""
+    waiver = {
+        "waiver": "w",
+        "rule": "gate-order",
+        "tenants": ["a"],
+        "reason": "r",
+        "approved_by": "p",
+    }
+    judge = oracle("waiver.v1.schema.json").evolve(
+        format_checker=Draft202012Validator.FORMAT_CHECKER
+    )
+    assert judge.is_valid({**waiver, "expires": "2096-02-29"})
+    assert not judge.is_valid({**waiver, "expires": "2099-02-29"})

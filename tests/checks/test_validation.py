@@ -274,12 +274,16 @@ def test_the_python_door_is_typed_and_short() -> None:
     (finding,) = knobctl.validate("tenant: a\nknobs: {rrf_k: 0.5}\n", source="tenants/acme.yaml")
     assert finding.primary is not None
     assert finding.primary.file == "tenants/acme.yaml"
+    named: list[knobctl.Finding] = [finding]  # what callers annotate with
+    assert isinstance(named[0], knobctl.Finding)
+    assert isinstance(knobctl.load_catalogue(), knobctl.Catalogue)
 
 
 def test_check_reads_files_as_the_command_does(tmp_path: Path) -> None:
     """`knobctl.check(paths)` gives the report, with places relative to the working folder."""
     (tmp_path / "a.yaml").write_text("tenant: a\nknobs: {retrieval_min_score: 0.45}\n")
     report = knobctl.check(["a.yaml"], cwd=tmp_path)
+    assert isinstance(report, knobctl.Report)
     assert report.tenants == 1
     assert report.policies >= 17
     assert "floor-above-vector-ceiling" in [finding.rule for finding in report.findings]
