@@ -92,17 +92,25 @@ class _Draft:
         return code
 
 
+def _not_kept(folder: Path, error: OSError) -> UsageError:
+    return UsageError(f"the text cannot be kept in {folder}: {error.strerror}")
+
+
 @contextmanager
 def _kept(session: Session, tenant: str, text: bytes) -> Iterator[_Draft]:
     folder = session.state_folder / "edits"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=folder, prefix=f"{tenant}-", suffix=".yaml")
+    except OSError as error:
+        raise _not_kept(folder, error) from error
+    draft = _Draft(Path(name), text)
+    try:
         with os.fdopen(handle, "wb") as file:
             file.write(text)
     except OSError as error:
-        raise UsageError(f"the text cannot be kept in {folder}: {error.strerror}") from error
-    draft = _Draft(Path(name), text)
+        draft.path.unlink()
+        raise _not_kept(folder, error) from error
     try:
         yield draft
     finally:

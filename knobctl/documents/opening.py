@@ -192,7 +192,8 @@ class Opening:
                 hint="a document begins with tenant: NAME, layer: NAME, policy:, waiver: or fleet:",
             )
         raise UsageError(
-            f"no *.yaml, *.yml or *.json file in {what}", hint="to start a repository: knobctl init"
+            f"no *.yaml, *.yml or *.json file in {what}",
+            hint="name the files or their folder; from an engine's sets they are made by: knobctl pull",
         )
 
     def _needs_the_rest(self) -> bool:

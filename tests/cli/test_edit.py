@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.terminal import on_terminal
+from tests.given_engine import GivenEngine
 
 
 def editor(inside: Inside, *rounds: str) -> str:
@@ -131,8 +136,6 @@ def test_a_set_that_moves_while_it_is_edited_is_a_conflict(
     edited: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The base is what was opened, not what is there at the end."""
-    import sys
-
     meanwhile = (
         f"{sys.executable} -c 'from knobctl.cli.main import main; main()' set acme mmr_lambda=0.5 --yes {' '.join(ENGINE)} >&2; "
         "sed -i 's/rrf_k: 30/rrf_k: 41/' \"$1\""
@@ -199,8 +202,6 @@ def test_an_editor_that_ctrl_c_ends_is_an_interruption(edited: Inside) -> None:
 
 def test_where_we_are_ended_the_editor_saves_first(edited: Inside) -> None:
     """It is asked to end and waited for; never killed with what it has not saved."""
-    import signal
-
     program = editor(
         edited,
         r"""trap 'sleep 0.5; echo "# rescued" >> "$1"; exit 1' TERM; echo begun; while :; do sleep 0.1; done """,
@@ -211,6 +212,28 @@ def test_where_we_are_ended_the_editor_saves_first(edited: Inside) -> None:
         assert terminal.end() == 143, terminal.shown
     assert "# rescued" in kept(edited)[0].read_text()
     assert "your text is kept in" in terminal.shown
+
+
+def test_a_full_disk_is_found_before_the_editor_opens(inside: Inside) -> None:
+    """And leaves no half of a text behind."""
+    program = f"{sys.executable} -c 'from knobctl.cli.main import main; main()'"
+    with GivenEngine() as given:
+        done = subprocess.run(
+            ["bash", "-c", f"ulimit -f 1; {program} edit acme --yes --engine {given.url}"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(Path(__file__).parents[2]),
+                "KNOBCTL_TOKEN": "acme-token",
+                "EDITOR": "touch opened",
+            },
+        )
+    assert done.returncode == 2, done
+    assert "the text cannot be kept in" in done.stderr
+    assert not Path("opened").exists()
+    assert kept(inside) == []
 
 
 def test_the_text_fits_a_terminal(edited: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
