@@ -108,9 +108,11 @@ def _shown(value: object) -> str:
 
 def _must(schema: Mapping[str, Any]) -> str:
     types = schema.get("type")
-    return str(
-        schema.get("x-must") or _MUST.get(types if isinstance(types, str) else "", "another")
-    )
+    must = schema.get("x-must") or _MUST.get(types if isinstance(types, str) else "", "another")
+    for part in (schema, *schema.get("anyOf", ())):
+        if "x-must" not in schema and "minimum" in part and "maximum" in part:
+            must += f" in {part['minimum']} .. {part['maximum']}"
+    return str(must)
 
 
 def _wrong_type(_kind: Kind, error: _Error) -> Iterator[Fault]:

@@ -535,3 +535,11 @@ def test_a_floor_near_zero_is_no_error_of_a_policy() -> None:
     report = checked(acme(retrieval_min_score="1e-300"))
     assert report.errors == 0
     assert "floor-never-binds" in by_rule(report)
+
+
+def test_an_example_outside_the_range_is_told_the_range() -> None:
+    """5000 is a whole number; what is wrong with it is its size."""
+    text = policy('"true"', examples="{fail: [{knobs: {rrf_k: 5000}}]}") + acme()
+    assert by_rule(checked(text))["bad-value"].message == (
+        "examples.fail.0.knobs.rrf_k is 5000; it must be a whole number in 1 .. 1000"
+    )
