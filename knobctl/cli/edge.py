@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -32,6 +33,7 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind
     """
     signal.signal(signal.SIGTERM, _terminate)
     _open_closed_streams()
+    _escape_what_cannot_be_encoded()
     said: dict[str, int] = {}
     if "_KNOBCTL_COMPLETE" in os.environ:
         from knobctl.cli.shells import teach_click
@@ -83,6 +85,12 @@ def _open_closed_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+
+
+def _escape_what_cannot_be_encoded() -> None:
+    """An answer must not fail at a letter that a narrow encoding of standard output lacks."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _discard_stdout() -> None:

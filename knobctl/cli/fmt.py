@@ -117,4 +117,4 @@ def _json(
         "written": written,
         "findings": [fault.as_json() for fault in faults],
     }
-    return json.dumps(answer, indent=2, ensure_ascii=False)
+    return json.dumps(answer, indent=2)

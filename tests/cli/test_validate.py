@@ -219,3 +219,14 @@ def test_a_closed_pipe_is_no_crash(knobctl: Knobctl) -> None:
     )  # fmt: skip
     assert "internal error" not in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", [("validate",), ("fmt", "--check", "--format", "json")])
+def test_a_narrow_encoding_of_the_output_is_no_crash(
+    knobctl: Knobctl, command: tuple[str, ...]
+) -> None:
+    """A letter that it lacks is escaped; the verdict stays."""
+    (knobctl.folder / "ü.yaml").write_text(BAD)
+    result = knobctl(*command, PYTHONIOENCODING="ascii")
+    assert result.code == 4
+    assert result.out.startswith((r"\xfc.yaml:2:30  error", "{"))
