@@ -276,7 +276,7 @@ def verify_overrides(severities: Mapping[str, SeverityOverride], known: Iterable
                 f"knobctl.toml: severity.{rule} is no rule that can be weighed",
                 hint=f"did you mean {close[0]}?"
                 if close
-                else "policies can be: knobctl policy list",
+                else "policies can be, by the name that stands in the finding",
             )
 
 

@@ -194,7 +194,9 @@ def rule_findings(documents: Iterable[Document], waivable: Collection[str]) -> I
         close = get_close_matches(rule, waivable, n=1)
         message = f"{rule} is no rule"
         hint = (
-            f"did you mean {close[0]}?" if close else "the rules are listed by: knobctl policy list"
+            f"did you mean {close[0]}?"
+            if close
+            else "a rule is the name that stands in the finding"
         )
         if rule in RULES:
             message = f"{rule} cannot be waived: {RULES[rule].says}"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def contexts_text(book: ContextBook) -> str:
     """List the contexts, a line each: `*` marks the current one."""
     if not book.contexts:
-        return "no contexts; without one, knobctl talks to embedded:"
+        return "no contexts; without one the engine is embedded:"
     rows = [("", "name", "engine", "fleet", "token", "")]
     for name, context in book.contexts.items():
         rows.append(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from knobctl.cli.group import COMMANDS
 from tests.cli.inside import ENGINE, Inside
 from tests.given_engine import Fault, GivenEngine
 from tests.running import Knobctl
@@ -192,6 +194,19 @@ def test_a_disk_that_is_full_is_no_damaged_store(inside: Inside) -> None:
     assert "see whether the disk or the quota is full" in done.stderr
     assert "backup" not in done.stderr
     assert inside.live() == {"rrf_k": 30}
+
+
+def test_every_command_that_a_message_names_is_there() -> None:
+    """Nothing stands in an answer that cannot be copied into a shell."""
+    root = Path(__file__).parents[2]
+    files = [*root.glob("knobctl/**/*.py"), *root.glob("policies/*.yaml")]
+    named = {
+        (name, path.name)
+        for path in files
+        for name in re.findall(r"(?:: |or |, |`)knobctl ([a-z]+)", path.read_text())
+    }
+    assert len(named) > 20
+    assert [one for one in sorted(named) if one[0] not in COMMANDS] == []
 
 
 def test_a_dumb_terminal_gets_no_colour(inside: Inside) -> None:
