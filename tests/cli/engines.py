@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from knobctl.knobs import KnobValue
 
-FIRST = {"retrieval_min_score": 0.15, "retrieval_vector_top_k": 32}
-SECOND = {"retrieval_min_score": 0.2, "recency_ranker_mode": "DISABLED"}
+FIRST: Mapping[str, KnobValue] = {"retrieval_min_score": 0.15, "retrieval_vector_top_k": 32}
+SECOND: Mapping[str, KnobValue] = {"retrieval_min_score": 0.2, "recency_ranker_mode": "DISABLED"}
 
 
 class Clock:
