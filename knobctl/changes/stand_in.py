@@ -80,4 +80,5 @@ def judging(repository: Repository, documents: Sequence[Document]) -> Repository
         others=[one for one in repository.documents if one.kind is not Kind.TENANT],
         findings=[],
         names={**repository.names, **{one.source: one.source for one in documents}},
+        texts={**repository.texts, **{one.source: one.text for one in documents}},
     )

@@ -186,6 +186,14 @@ def test_an_error_in_the_file_writes_neither(inside: Inside) -> None:
     assert inside.read("acme.yaml") == text
 
 
+def test_what_is_shown_of_the_file_is_what_it_shall_be(inside: Inside) -> None:
+    """A finding about the new value does not point at the old one."""
+    result = inside("set", "acme", "retrieval_min_score=0.45", "--file", "--yes")
+    said = result.out + result.err
+    assert "floor-above-vector-ceiling" in said
+    assert any("|" in line and "retrieval_min_score: 0.45" in line for line in said.splitlines())
+
+
 def test_unset_in_a_file_hides_what_a_layer_sets(inside: Inside) -> None:
     """Left out, the knob would follow the layer: 0 is written, and said."""
     inside.write("layer.yaml", "layer: gold\nknobs: {rrf_k: 30, recency_ranker_mode: DISABLED}\n")
