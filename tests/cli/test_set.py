@@ -188,6 +188,7 @@ def test_an_error_in_the_file_writes_neither(inside: Inside) -> None:
 
 def test_what_is_shown_of_the_file_is_what_it_shall_be(inside: Inside) -> None:
     """A finding about the new value does not point at the old one."""
+    inside.write("acme.yaml", "tenant: acme\nknobs:\n  retrieval_min_score: 0.3\n")
     result = inside("set", "acme", "retrieval_min_score=0.45", "--file", "--yes")
     said = result.out + result.err
     assert "floor-above-vector-ceiling" in said
