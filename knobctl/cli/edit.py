@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
+from threading import Event
 from typing import TYPE_CHECKING
 
 import click
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from knobctl.engine.interface import LiveSet
     from knobctl.knobs import KnobValue
 
+LOOK_EVERY_S = 0.2
+"""How often it is looked whether we were asked to end while the editor runs."""
 FALLBACK_EDITORS = ("sensible-editor", "editor", "nano", "vi")
 
 
@@ -189,25 +192,49 @@ def _editor() -> list[str]:
 
 def _run(editor: list[str], path: Path) -> None:
     sys.stdout.flush()
-    try:
-        process = subprocess.Popen([*editor, str(path)])  # noqa: S603  the user's own editor
-    except OSError as error:
-        raise UsageError(f"the editor {editor[0]} cannot be started: {error.strerror}") from error
-    code = _ended(process)
+    with _signals_for_the_editor() as asked:
+        try:
+            process = subprocess.Popen([*editor, str(path)])  # noqa: S603  the user's own editor
+        except OSError as error:
+            raise UsageError(
+                f"the editor {editor[0]} cannot be started: {error.strerror}"
+            ) from error
+        while (code := _ended(process)) is None:
+            if asked.is_set():
+                process.terminate()
+                code = process.wait()
+                break
+    if asked.is_set():
+        signal.raise_signal(signal.SIGTERM)
     if code == -signal.SIGINT:
         raise KeyboardInterrupt
     if code:
         raise RefusedError(f"the editor ended with {code}; nothing was written.")
 
 
-def _ended(process: subprocess.Popen[bytes]) -> int:
-    """Wait for the editor. Ctrl-C on its screen is its own; where we must end, it ends first and in peace."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _ended(process: subprocess.Popen[bytes]) -> int | None:
     try:
-        return process.wait()
-    except BaseException:
-        process.terminate()
-        process.wait()
-        raise
+        return process.wait(LOOK_EVERY_S)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+@contextmanager
+def _signals_for_the_editor() -> Iterator[Event]:
+    """Ctrl-C on its screen is the editor's own; where we must end, it ends first and in peace.
+
+    Handlers, unlike ignored signals, are not handed on to the editor.
+
+    Yields:
+        Whether we were asked to end.
+    """
+    asked = Event()
+    before = {
+        signal.SIGINT: signal.signal(signal.SIGINT, lambda *_: None),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, lambda *_: asked.set()),
+    }
+    try:
+        yield asked
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

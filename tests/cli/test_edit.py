@@ -204,7 +204,7 @@ def test_where_we_are_ended_the_editor_saves_first(edited: Inside) -> None:
     """It is asked to end and waited for; never killed with what it has not saved."""
     program = editor(
         edited,
-        r"""trap 'sleep 0.5; echo "# rescued" >> "$1"; exit 1' TERM; echo begun; while :; do sleep 0.1; done """,
+        r"""trap 'sleep 0.5; echo "# rescued" >> "$1"; exit 1' TERM; echo begun; for n in $(seq 100); do sleep 0.1; done """,
     )
     with on_terminal(edited.folder, "edit", "acme", "--yes", *ENGINE, EDITOR=program) as terminal:
         terminal.expect("begun")
