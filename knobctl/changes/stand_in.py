@@ -74,11 +74,12 @@ def like(
 
 def judging(repository: Repository, documents: Sequence[Document]) -> Repository:
     """The same repository, in which these tenant documents are judged and no other is looked at."""
+    edited = {one.source: one.text for one in documents}
     return replace(
         repository,
         judged=list(documents),
         others=[one for one in repository.documents if one.kind is not Kind.TENANT],
         findings=[],
         names={**repository.names, **{one.source: one.source for one in documents}},
-        texts={**repository.texts, **{one.source: one.text for one in documents}},
+        texts={name: edited.get(name, text) for name, text in repository.texts.items()},
     )
