@@ -20,6 +20,10 @@ from knobctl.errors import ExitCode
 README = Path(__file__).parent.parent / "README.md"
 SESSION = re.compile(r"(?<=```console\n)(.*?)(?=```\n)", re.DOTALL)
 TABLE = re.compile(r"<!-- commands -->\n(.*?)(?=\n\n`knobctl COMMAND)", re.DOTALL)
+MAIN = "from knobctl.cli.main import main; main()"
+NAMED = re.compile(r"`knobctl ([a-z]+)")
+OPTIONS = re.compile(r"`knobctl ((?:[a-z]+ )+[^`]*--[^`]*)`")
+TEXTS = {".json", ".yaml", ".yml", ".py", ".toml"}
 FIRST = "tenant: acme\nknobs:\n  retrieval_min_score: 0,15\n  retrieval_vector_top_k: 32\n"
 
 
@@ -89,6 +93,33 @@ def test_the_table_lists_every_command() -> None:
     found = TABLE.search(README.read_text())
     assert found
     assert found[1] == command_table()
+
+
+def test_no_text_names_a_command_that_is_not_there() -> None:
+    """Neither the documentation nor a schema, a policy or a message promises a command."""
+    root = README.parent
+    texts = [README, root / "CHANGELOG.md", *(root / "docs").glob("*.md")]
+    for folder in ("schemas", "policies", "knobctl", "examples"):
+        texts += (path for path in (root / folder).rglob("*.*") if path.suffix in TEXTS)
+    named = {
+        (path.name, name)
+        for path in texts
+        for name in NAMED.findall(path.read_text(encoding="utf-8"))
+    }
+    assert ("README.md", "diff") in named
+    assert {(file, name) for file, name in named if name not in COMMANDS} == set()
+
+
+@pytest.mark.parametrize("options", OPTIONS.findall(README.read_text()))
+def test_the_readme_names_only_options_that_are_there(options: str) -> None:
+    """What the text gives as a command with options is taken by that command."""
+    name, *words = options.split()
+    asked = subprocess.run(
+        [sys.executable, "-c", MAIN, name, *words[:1], "--help"],
+        cwd=README.parent, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    for word in words:
+        assert not word.startswith("--") or word in asked.stdout, options
 
 
 @pytest.mark.parametrize("code", [code for code in ExitCode if code is not ExitCode.ROLLED_BACK])

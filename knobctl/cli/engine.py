@@ -55,7 +55,9 @@ def serve(settings: Settings, store: str, host: str, port: int, port_file: Path 
     from knobctl.server.serving import listen, serve
 
     _log_to_stderr(settings)
-    service = _open(store)
+    if settings.schema:
+        _refuse_other_messages(settings.schema)
+    service = _open(store, settings.schema)
     try:
         listening = listen(host, port)
         taken = listening.getsockname()[1]
@@ -125,7 +127,7 @@ def token(
         tenants=None if every else frozenset(tenants),
         sources=frozenset(sources) or None,
     )
-    service = _open(store)
+    service = _open(store, settings.schema)
     try:
         made = service.new_token(caller)
     finally:
@@ -134,13 +136,25 @@ def token(
     return ExitCode.OK
 
 
-def _open(store: str) -> KnobsService:
+def _open(store: str, schema: Path | None) -> KnobsService:
     from datetime import UTC, datetime
 
     from knobctl.knobs import load_catalogue
     from knobctl.server.knobs import open_service
 
-    return open_service(store, load_catalogue(), clock=lambda: datetime.now(UTC))
+    return open_service(store, load_catalogue(schema), clock=lambda: datetime.now(UTC))
+
+
+def _refuse_other_messages(schema: Path) -> None:
+    """Refuse a schema whose knobs the messages of the wire cannot carry: they are made ahead."""
+    from knobctl.knobs import load_catalogue
+    from knobctl.knobs.derived import proto_text
+
+    if proto_text(load_catalogue(schema)) != proto_text(load_catalogue()):
+        raise UsageError(
+            f"--schema {schema}: the knobs of another engine are not served over HTTP",
+            hint=f"use the store without a server: --engine embedded:FILE --schema {schema}",
+        )
 
 
 def _write_ports(path: Path, http: int) -> None:

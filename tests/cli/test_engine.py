@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.cli.outputs import faults_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -115,6 +117,33 @@ def test_serve_keeps_what_it_stored(knobctl: Knobctl) -> None:
         assert _call(address, "GetContextEngineKnobsConfig", {}, token)[1]["revision"] == "r3"
         events = _call(address, "ListConfigAuditEvents", {}, token)[1]["events"]
     assert [event["after"]["rrfK"] for event in events] == [1, 2, 3]
+
+
+def test_the_port_file_has_its_schema(tmp_path: Path) -> None:
+    """What `--port-file` writes is read by scripts, so it has a schema like every other answer."""
+    with serving(tmp_path, "--store", "embedded:h.db"):
+        written = json.loads((tmp_path / "ports.json").read_text())
+    assert faults_of(written, "output-engine-serve.v1.schema.json") == []
+
+
+def test_the_knobs_of_another_engine_stay_off_http(knobctl: Knobctl) -> None:
+    """Tokens are made for any store; the messages of HTTP carry the shipped knobs alone."""
+    other = knobctl.write("other.json", json.dumps({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {
+            "cutoff": {"type": "number", "minimum": 0, "maximum": 1, "x-knob": {"default": 0.4}}
+        },
+    }))  # fmt: skip
+    store = ("--store", "embedded:o.db", "--schema", other)
+    made = knobctl(
+        "engine", "token", "--subject", "a", "--clearance", "L4", "--tenant", "t", *store
+    )
+    assert made.code == 0
+    refused = knobctl("engine", "serve", *store)
+    assert (refused.code, refused.out) == (2, "")
+    assert "the knobs of another engine are not served over HTTP" in refused.err
+    assert "--engine embedded:FILE --schema" in refused.err
 
 
 def test_a_port_that_is_taken_is_an_error_of_usage(knobctl: Knobctl) -> None:
