@@ -27,6 +27,19 @@ CATALOGUE: Final = load_catalogue()
 GIVEN: Final[list[dict[str, Any]]] = json.loads(
     (Path(__file__).parent.parent / "data" / "knobs.json").read_bytes()
 )
+SENSELESS_EXTRAS: tuple[dict[str, object], ...] = (
+    {"role": []},
+    {"role": 5},
+    {"role": "fusion.weight."},
+    {"off": 5},
+    {"clearance": "L4"},
+    {"clearance": {"read": "high"}},
+    {"proto": []},
+    {"proto": {"type": "string"}},
+    {"unit": ["a"]},
+    {"known": 7},
+    {"interacts_with": 5},
+)
 
 
 def test_there_are_twenty_five_knobs_in_the_given_order() -> None:
@@ -258,8 +271,7 @@ def test_another_engine_s_schema_is_read_by_role(other: Catalogue) -> None:
         ({"mode": {"enum": ["UNSET", 2], "default": 2}}, "mode/enum/1: 2 is not of type 'string'"),
         ({"cutoff": {"enum": ["U", "A"], "x-knob": {"default": "A", "role": "floor.fused"}}}, "is an enum; the role floor.fused"),
         *(({"cutoff": {"type": "number", "x-knob": {"default": 0.4, **extra}}}, "is no schema of knobs: properties/cutoff/x-knob/")
-          for extra in ({"role": []}, {"role": 5}, {"role": "fusion.weight."}, {"off": 5}, {"clearance": "L4"}, {"clearance": {"read": "high"}},
-                        {"proto": []}, {"proto": {"type": "string"}}, {"unit": ["a"]}, {"known": 7}, {"interacts_with": 5})),
+          for extra in SENSELESS_EXTRAS),
         ({"cutoff": {"type": "number", "x-knob": {"default": 0.4, "proto": {"type": "KnobMode"}}}}, "is KnobMode on the wire"),
     ],
 )  # fmt: skip
