@@ -58,15 +58,18 @@ RULES: Final[Mapping[str, Rule]] = {
     "unknown-layer": Rule(_ERROR, "the tenant names a layer that does not exist"),
     "layer-named-twice": Rule(_ERROR, "the tenant names a layer twice"),
     "unknown-rule": Rule(_ERROR, "the waiver names a rule that does not exist or cannot be waived"),
+    # what other commands than validate and check find
+    "not-canonical": Rule(_ERROR, "fmt --check: the file is not in the form that fmt writes"),
+    "audit-chain-broken": Rule(_ERROR, "history --verify: the events do not continue each other"),
     # policies and waivers themselves
     "policy-error": Rule(_ERROR, "the policy does not compile, or fails while it runs"),
     "waiver-expired": Rule(_ERROR, "the waiver's last day has passed"),
     "waiver-unused": Rule(_WARNING, "the waiver covers no finding"),
-    # demanded by a fleet
+    # demanded by a fleet; nothing gives them yet, and waivers may name them already
     "evidence-missing": Rule(
-        frozenset(Severity), "a knob changed without the evidence that its fleet asks for", True
+        frozenset(Severity), "no evidence for a changed knob; reserved, not judged yet", True
     ),
     "evidence-stale": Rule(
-        frozenset(Severity), "the evidence is of another embedder, corpus or time", True
+        frozenset(Severity), "evidence of another embedder or time; reserved, not judged yet", True
     ),
 }
