@@ -12,7 +12,7 @@ from knobctl.cli.completing import complete_assignments
 from knobctl.cli.options import Settings, common_options
 from knobctl.cli.selection import selection_of, selection_options
 from knobctl.cli.session import Session
-from knobctl.errors import ExitCode
+from knobctl.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from knobctl.changes.impact import Holder
     from knobctl.checks.report import Report
     from knobctl.checks.selecting import Selection
+    from knobctl.knobs import Knob, KnobValue
 
 
 @click.command(name="impact")
@@ -61,6 +62,7 @@ def command(
         values, judged = judge_literals("default", {name: literal}, session.catalogue)
         if judged.errors:
             return answer_errors(session, "impact", judged)
+        _refuse_unset(session.catalogue[name], values[name], literal)
         impact = impact_of(
             session.catalogue, session.catalogue[name], values[name], literal, holders
         )
@@ -73,6 +75,15 @@ def command(
             }
         )
     return ExitCode.OK
+
+
+def _refuse_unset(knob: Knob, value: KnobValue, literal: str) -> None:
+    """Refuse what only points to the default, as a default."""
+    if value == knob.unset and (knob.minimum is None or knob.minimum > 0):
+        raise UsageError(
+            f"{knob.name} {literal} can be no platform default: it means the default, whatever it is",
+            hint=f"what can be one: {knob.range_text}",
+        )
 
 
 def _file_holders(

@@ -279,6 +279,13 @@ def test_the_python_door_is_typed_and_short() -> None:
     assert isinstance(knobctl.load_catalogue(), knobctl.Catalogue)
 
 
+def test_the_checkout_itself_checks_clean() -> None:
+    """From its root as well: what lies there beside the example fleet is no knob repository."""
+    root = Path(__file__).parents[2]
+    report = knobctl.check(["."], cwd=root)
+    assert (report.errors, report.tenants) == (0, 6)
+
+
 def test_check_reads_files_as_the_command_does(tmp_path: Path) -> None:
     """`knobctl.check(paths)` gives the report, with places relative to the working folder."""
     (tmp_path / "a.yaml").write_text("tenant: a\nknobs: {retrieval_min_score: 0.45}\n")

@@ -97,6 +97,8 @@ def test_a_knob_that_is_no_number(fleet: Inside) -> None:
         ("retrieval_min_score=0,3", 4),
         ("retrieval_min_scor=0.3", 2),
         ("retrieval_min_score", 2),
+        ("rrf_k=0", 2),
+        ("gate_mode=KNOB_MODE_UNSPECIFIED", 2),
     ],
 )
 def test_a_default_obeys_the_rules_of_values(fleet: Inside, default: str, code: int) -> None:
