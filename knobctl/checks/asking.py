@@ -1,24 +1,27 @@
-"""Asks the policies of tenants: each question once for equal values, however many tenants have them."""
+"""Asks the policies of tenants: once for equal texts, however many tenants have them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from knobctl.checks.expressions import ExpressionError, Template, activation
 from knobctl.checks.policies import Each, Policy
+from knobctl.checks.reading import Reading
 from knobctl.finding import Severity
 from knobctl.knobs.knob import KnobType
 from knobctl.text import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from cel_expr_python import cel
 
-    from knobctl.checks.reading import Reading
     from knobctl.checks.subject import Subject
+    from knobctl.documents.model import Document, Written
+    from knobctl.knobs import KnobValue
+    from knobctl.knobs.knob import Knob
 
-_OWN: Final = frozenset({"labels", "owner", "tenant", "evidence"})
+_OWN: Final = frozenset({"labels", "owner", "tenant", "evidence", "fleet"})
 _BEFORE: Final = frozenset({"live", "changed", "reach_before"})
 
 
@@ -36,7 +39,7 @@ class Hit(NamedTuple):
 
 
 class _Shared(NamedTuple):
-    """What is said of every tenant that writes equal knobs."""
+    """What is said of every tenant whose documents write the same characters."""
 
     hits: tuple[Hit, ...]
     personal: tuple[Policy, ...]
@@ -44,7 +47,7 @@ class _Shared(NamedTuple):
 
 
 class Asking:
-    """The policies of one run, and the answers that they gave already."""
+    """The policies of one run, and what they said of the texts that were seen already."""
 
     def __init__(self, policies: Sequence[Policy], *, alone: bool = True) -> None:
         """Take the policies of a run.
@@ -55,65 +58,61 @@ class Asking:
         """
         self._policies = policies
         self._alone = alone
+        self._shared = [policy for policy in policies if not _is_personal(policy, alone=alone)]
+        self._personal = [policy for policy in policies if policy not in self._shared]
+        self._sees = {**_seen_together(self._shared), **_seen_together(self._personal)}
         self._by_text: dict[object, _Shared] = {}
-        self._by_signature: dict[object, _Shared] = {}
-        self._answers: dict[object, tuple[Hit, ...]] = {}
 
-    def hits(self, subject: Subject, text: object = None) -> Sequence[Hit]:
-        """Ask every policy of one tenant.
-
-        Args:
-            subject: The tenant.
-            text: What all tenants have in common whose documents write the same characters; None
-                where that cannot be told.
-        """
+    def hits(self, subject: Subject) -> Sequence[Hit]:
+        """Ask every policy of one tenant."""
         if subject.faulty:
-            return [
-                hit
-                for policy in self._policies
-                if not policy.looks_at(subject.faulty)
-                for hit in self._ask(policy, subject)
-            ]
+            sound = [one for one in self._policies if not one.looks_at(subject.faulty)]
+            return tuple(self._hits(sound, subject))
+        text = _text(subject.document)
         shared = self._by_text.get(text) if text is not None else None
         if shared is None:
-            shared = self._shared(subject)
+            shared = self._asked(subject)
             if text is not None:
                 self._by_text[text] = shared
         if not shared.personal:
             return shared.hits
-        own = (hit for policy in shared.personal for hit in self._ask(policy, subject))
-        return [*shared.hits, *own]
+        return (*shared.hits, *self._hits(shared.personal, subject))
 
-    def _shared(self, subject: Subject) -> _Shared:
-        shared = self._by_signature.get(subject.signature)
-        if shared is None:
-            hits: list[Hit] = []
-            personal: list[Policy] = []
-            for policy in self._policies:
-                if not _is_personal(policy, alone=self._alone):
-                    hits += self._ask(policy, subject)
-                elif not self._alone or _is_asked(policy, subject):
-                    personal.append(policy)
-            shared = _Shared(tuple(hits), tuple(personal))
-            self._by_signature[subject.signature] = shared
-        return shared
+    def _asked(self, subject: Subject) -> _Shared:
+        asked = self._personal
+        if self._alone:  # what is asked is then decided by what is written
+            asked = [policy for policy in asked if _is_asked(policy, subject)]
+        return _Shared(tuple(self._hits(self._shared, subject)), tuple(asked))
 
-    def _ask(self, policy: Policy, subject: Subject) -> tuple[Hit, ...]:
-        if not _is_asked(policy, subject):
-            return ()
-        if policy.each is None:
-            return self._answer(policy, subject, None)
-        return tuple(
-            hit for name in _each(policy, subject) for hit in self._answer(policy, subject, name)
-        )
+    def _hits(self, policies: Iterable[Policy], subject: Subject) -> Iterator[Hit]:
+        """Ask policies of one tenant; what their conditions see is bound once for all of them."""
+        bound: dict[tuple[int, str | None], cel.Activation] = {}
+        for policy in policies:
+            if not _is_asked(policy, subject):
+                continue
+            if "reach" in policy.depends.variables and subject.reached is None:
+                continue  # no floor is in force, so there is nothing to say of it
+            sees = self._sees[policy]
+            for name in (None,) if policy.each is None else _each(policy, subject):
+                key = id(sees), name
+                if key not in bound:
+                    bound[key] = _bound(sees, subject, name)
+                yield from _evaluated(policy, subject, name, bound[key])
 
-    def _answer(self, policy: Policy, subject: Subject, name: str | None) -> tuple[Hit, ...]:
-        key = (policy.id, name, _values_seen(policy, subject, name))
-        answer = self._answers.get(key)
-        if answer is None:
-            answer = tuple(_evaluated(policy, subject, name))
-            self._answers[key] = answer
-        return answer
+
+def _seen_together(policies: Iterable[Policy]) -> dict[Policy, Reading]:
+    """By policy, what the conditions of all those see that are asked about the same."""
+    alike: dict[tuple[Each | None, bool], list[Policy]] = {}
+    for policy in policies:
+        alike.setdefault((policy.each, policy.on_change), []).append(policy)
+    together = [(group, sum((one.asks for one in group), Reading())) for group in alike.values()]
+    return {policy: sees for group, sees in together for policy in group}
+
+
+def _text(tenant: Document) -> object:
+    """The same for tenants that write the same characters; None where an alias may stand for anything."""
+    written = tenant.literal("knobs")
+    return None if "*" in written else (written, tenant.layers)
 
 
 def _is_personal(policy: Policy, *, alone: bool) -> bool:
@@ -150,38 +149,13 @@ def _each(policy: Policy, subject: Subject) -> Iterable[str]:
     return names
 
 
-def _values_seen(policy: Policy, subject: Subject, name: str | None) -> object:
-    """Everything that the policy's expressions can see of this tenant, as one hashable value."""
-    depends: Reading = policy.depends
-    literals = subject.literals
-    seen: list[object] = []
-    if depends.everything:
-        seen.append(subject.signature)
-    else:
-        seen.extend(map(literals.get, depends.knobs))
-    if name is not None:
-        seen.append(literals.get(name))
-    if policy.at is None and name is None:
-        seen.extend(map(literals.get, policy.reads))
-    seen += [_hashable(subject.variable(variable)) for variable in depends.variables & _OWN]
-    if depends.variables & _BEFORE or policy.each is Each.RESET:
-        seen += [_hashable(subject.live), _hashable(subject.before)]
-    return tuple(seen)
-
-
-def _hashable(value: Any) -> object:  # noqa: ANN401  any variable of CEL
-    if isinstance(value, dict):
-        return frozenset((key, _hashable(item)) for key, item in value.items())
-    return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
-
-
-def _evaluated(policy: Policy, subject: Subject, name: str | None) -> Iterator[Hit]:
+def _evaluated(
+    policy: Policy, subject: Subject, name: str | None, seen: cel.Activation
+) -> Iterator[Hit]:
     """Evaluate a policy; what fails while it runs is a fault, never a pass."""
-    if "reach" in policy.depends.variables and subject.reached is None:
-        return  # no floor is in force, so there is nothing to say of it
     step = "when"
     try:
-        if not policy.when.holds(_bound(policy.asks, subject, name)):
+        if not policy.when.holds(seen):
             return
         bound = _bound(policy.depends, subject, name)
         step = "at"
@@ -201,7 +175,7 @@ def _bound(reading: Reading, subject: Subject, name: str | None) -> cel.Activati
     variables: dict[str, object] = {}
     for variable, keys in reading.wanted:
         if variable == "knob":
-            variables[variable] = _asked_knob(subject, name) if name is not None else {}
+            variables[variable] = _asked_knob(subject, name, keys) if name is not None else {}
         else:
             variables[variable] = subject.variable(variable, keys)
     return activation(variables)
@@ -229,27 +203,22 @@ def _value(subject: Subject, name: str | None, *, written: bool) -> object:
     return subject.values[name]
 
 
-def _asked_knob(subject: Subject, name: str) -> dict[str, object]:
+def _asked_knob(subject: Subject, name: str, keys: Collection[str] | None) -> dict[str, object]:
     """The variable `knob` of an `each` policy."""
     knob = subject.catalogue[name]
     origin = subject.effective.origin(name)
     value = origin.value if origin else (subject.live or {}).get(name, knob.default)
-    return {
-        "name": name,
-        "value": value,
-        "literal": origin.literal if origin else spelled(value),
-        "default": knob.default,
-        "default_text": spelled(knob.default),
-        "unset": value == knob.unset,
-        "surprises": knob.zero_surprises,
-        "hides": bool(subject.effective.hidden(name)),
-        "mode": knob.type is KnobType.MODE,
-        "off": knob.off,
-        "off_hint": _off_hint(knob.off),
-        "zero": knob.zero,
-        "role": knob.role or "",
-        "unit": knob.unit,
-    }
+    asked = _Asked(subject, knob, origin, value)
+    return {key: _OF_KNOB[key](asked) for key in keys or _OF_KNOB if key in _OF_KNOB}
+
+
+class _Asked(NamedTuple):
+    """The knob that an `each` policy is asked for."""
+
+    subject: Subject
+    knob: Knob
+    origin: Written | None
+    value: KnobValue
 
 
 def _off_hint(off: str) -> str:
@@ -263,3 +232,21 @@ def _off_hint(off: str) -> str:
     if off.startswith("cannot"):
         return f"it {off}"
     return off if off.startswith(("write ", "leave ")) else f"write {off}"
+
+
+_OF_KNOB: Final[Mapping[str, Callable[[_Asked], object]]] = {
+    "name": lambda asked: asked.knob.name,
+    "value": lambda asked: asked.value,
+    "literal": lambda asked: asked.origin.literal if asked.origin else spelled(asked.value),
+    "default": lambda asked: asked.knob.default,
+    "default_text": lambda asked: spelled(asked.knob.default),
+    "unset": lambda asked: asked.value == asked.knob.unset,
+    "surprises": lambda asked: asked.knob.zero_surprises,
+    "hides": lambda asked: bool(asked.subject.effective.hidden(asked.knob.name)),
+    "mode": lambda asked: asked.knob.type is KnobType.MODE,
+    "off": lambda asked: asked.knob.off,
+    "off_hint": lambda asked: _off_hint(asked.knob.off),
+    "zero": lambda asked: asked.knob.zero,
+    "role": lambda asked: asked.knob.role or "",
+    "unit": lambda asked: asked.knob.unit,
+}

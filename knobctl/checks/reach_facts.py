@@ -65,14 +65,13 @@ def _rows(reached: Reach) -> int:
 
 
 def _weight_ratio(reached: Reach) -> float:
-    weights = reached.setup.weights.values()
-    lightest = min(weights)
-    return float(max(weights) / lightest) if lightest else 0.0
+    units = reached.units.values()
+    lightest = min(units)
+    return max(units) / lightest if lightest else 0.0
 
 
 def _lightest(reached: Reach) -> str:
-    weights = reached.setup.weights
-    return min(weights, key=lambda name: weights[name])
+    return min(reached.units, key=reached.units.__getitem__)
 
 
 def _kept_text(reached: Reach) -> str:
@@ -150,8 +149,9 @@ def _recency_list(reached: Reach) -> int:
 
 def _recency_passing(reached: Reach) -> int:
     """How many of the merely recent chunks pass."""
-    depth = _depths(reached).get("recency", 0)
-    return min(depth, reached.setup.depths.get("recency", depth))
+    setup, share = reached.setup, reached.share(reached.enabled, "recency")
+    depth = last_rank(share, floor=setup.floor, k=setup.k)
+    return min(depth, setup.depths.get("recency", depth))
 
 
 def _silent_weight(reached: Reach) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BY_KNOB: Final = frozenset({"effective", "knobs", "live", "changed"})
 BY_ROLE: Final = frozenset({"role", "text", "default", "name"})
 ARITHMETIC: Final = frozenset({"reach", "reach_before"})
-KEYED: Final = BY_KNOB | BY_ROLE | ARITHMETIC
+KEYED: Final = BY_KNOB | BY_ROLE | ARITHMETIC | {"knob"}
 """The variables that are maps and of which only what is asked for is made."""
 _TOKEN: Final = re.compile(
     r"""(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?P<word>[A-Za-z_]\w*)|(?P<sign>\S)"""
@@ -82,9 +82,9 @@ def reading_of(text: str, catalogue: Catalogue) -> Reading:
         keys.add((word, key))
         if word in ARITHMETIC:
             knobs += [name for role in roles_of(key) for name in with_role(role, catalogue)]
-        elif key:
+        elif key and word != "knob":
             knobs.append(_knob((key, offset), catalogue, by_role=word in BY_ROLE))
-        else:
+        elif word != "knob":
             everything = True
     return Reading(tuple(dict.fromkeys(knobs)), everything, frozenset(variables), frozenset(keys))
 

@@ -51,7 +51,6 @@ def policy_findings(  # noqa: PLR0913  each is a fact that policies can ask for
     alone = base is None and live is None
     asking = Asking(policies, alone=alone)
     then = _Then(base, policies) if base else None
-    split = _Split(loud)
     for tenant in repository.tenants:
         before = then.tenant(repository, tenant) if then else None
         faulty = _faulty(repository, tenant, validation)
@@ -64,7 +63,7 @@ def policy_findings(  # noqa: PLR0913  each is a fact that policies can ask for
             today=today.isoformat(),
             faulty=faulty,
         )
-        hits = asking.hits(subject, _text(tenant) if alone and not faulty else None)
+        hits = asking.hits(subject)
         if not hits:
             continue
         if not alone or faulty:
@@ -72,38 +71,16 @@ def policy_findings(  # noqa: PLR0913  each is a fact that policies can ask for
             pressing = [_finding(hit, subject, _is_standing(hit, subject, stood)) for hit in hits]
             yield Answers(subject, pressing, ())
             continue
-        yield Answers(subject, *split(hits, subject))
+        quiet = tuple(hit for hit in hits if _is_quiet(hit, loud))
+        pressing = [_finding(hit, subject) for hit in hits if not _is_quiet(hit, loud)]
+        yield Answers(subject, pressing, quiet)
 
 
-class _Split:
-    """Divides the hits of a tenant: what is made at once, and the infos that are made where somebody looks."""
-
-    def __init__(self, loud: Collection[str]) -> None:
-        self._loud = loud
-        self._known: dict[int, tuple[Sequence[Hit], list[Hit], tuple[Hit, ...]]] = {}
-
-    def __call__(
-        self, hits: Sequence[Hit], subject: Subject
-    ) -> tuple[list[Finding], tuple[Hit, ...]]:
-        known = self._known.get(id(hits))
-        # What is shared by all tenants that write the same is one object; it is kept, so that it stays one.
-        if known is None or known[0] is not hits:
-            pressing = [hit for hit in hits if not self._is_quiet(hit)]
-            known = hits, pressing, tuple(hit for hit in hits if self._is_quiet(hit))
-            if isinstance(hits, tuple):
-                self._known[id(hits)] = known
-        return [_finding(hit, subject) for hit in known[1]], known[2]
-
-    def _is_quiet(self, hit: Hit) -> bool:
-        if hit.failed is not None or hit.policy.severity is not Severity.INFO:
-            return False
-        return hit.policy.id not in self._loud
-
-
-def _text(tenant: Document) -> object:
-    """The same for tenants that write the same characters; None where an alias may stand for anything."""
-    written = tenant.literal("knobs")
-    return None if "*" in written else (written, tenant.layers)
+def _is_quiet(hit: Hit, loud: Collection[str]) -> bool:
+    """Whether it is an info that is made where somebody looks."""
+    if hit.failed is not None or hit.policy.severity is not Severity.INFO:
+        return False
+    return hit.policy.id not in loud
 
 
 class Answers(NamedTuple):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from knobctl.fusion.numbers import fraction_text, number_text, rounded_down, safely_below
@@ -19,7 +17,6 @@ MOST: Final = 2**63 - 1
 """The largest whole number of CEL: a floor near 0 reaches to deeper ranks."""
 
 
-@lru_cache(maxsize=4096)
 def policy_facts(reached: Reach) -> Mapping[str, object]:
     """Give the facts for all enabled rankers, and beside them those for the sets that matter.
 
@@ -66,40 +63,36 @@ def _all_facts(reached: Reach, live: Names) -> dict[str, object]:
     return facts
 
 
-def _share(reached: Reach, live: Names, ranker: str, absent: int = 0) -> Fraction:
-    return reached.shares(live).get(ranker, Fraction(absent))
-
-
-def _best(reached: Reach, live: Names, rankers: int) -> Fraction:
-    """The ceiling of hits that are found by the heaviest of the live rankers."""
-    return sum(sorted(reached.shares(live).values(), reverse=True)[:rankers], Fraction(0))
-
-
 def _equal_depth(reached: Reach, live: Names, rankers: int) -> int:
     setup = reached.setup
-    return min(last_rank(_best(reached, live, rankers), floor=setup.floor, k=setup.k), MOST)
+    return min(last_rank(reached.best(live, rankers), floor=setup.floor, k=setup.k), MOST)
 
 
 def _on_edge(reached: Reach, live: Names) -> bool:
     return bool(reached.edges(live, reached.setup.floor))
 
 
+def _above_vector(reached: Reach, live: Names) -> bool:
+    found = "vector" in live and reached.scores(live)
+    return reached.setup.floor > (reached.share(live, "vector") if found else 1)
+
+
 def _above_two(reached: Reach, live: Names) -> bool:
-    return bool(reached.shares(live)) and reached.setup.floor > _best(reached, live, 2)
+    return 0 < reached.best(live, 2) < reached.setup.floor
 
 
 def _depth(reached: Reach, live: Names, ranker: str) -> int:
     setup = reached.setup
-    return min(last_rank(_share(reached, live, ranker), floor=setup.floor, k=setup.k), MOST)
+    return min(last_rank(reached.share(live, ranker), floor=setup.floor, k=setup.k), MOST)
 
 
 def _reachable_floor(reached: Reach, live: Names, ranker: str) -> str:
-    share = _share(reached, live, ranker)
+    share = reached.share(live, ranker)
     return safely_below(share, EDGE) if share > EDGE else "0"
 
 
 def _keep_all_floor(reached: Reach, live: Names, ranker: str) -> str:
-    if not _share(reached, live, ranker):
+    if not reached.share(live, ranker):
         return "0"
     return rounded_down(reached.score_at(live, ranker, reached.setup.depths.get(ranker)))
 
@@ -107,17 +100,13 @@ def _keep_all_floor(reached: Reach, live: Names, ranker: str) -> str:
 _FACTS: Final[Mapping[str, Callable[[Reach, Names], object]]] = {
     "floor": lambda reached, _: float(reached.setup.floor),
     "floor_text": lambda reached, _: number_text(reached.setup.floor),
-    "above_vector_ceiling": lambda reached, live: (
-        reached.setup.floor > _share(reached, live, "vector", absent=1)
-    ),
+    "above_vector_ceiling": _above_vector,
     "above_two_ranker_ceiling": _above_two,
     "on_edge": _on_edge,
-    "vacuous": lambda reached, live: reached.removes_nothing(tuple(reached.shares(live))),
-    "never_empty": lambda reached, live: (
-        bool(reached.shares(live)) and not reached.can_be_empty(live)
-    ),
-    "two_ranker_ceiling": lambda reached, live: float(_best(reached, live, 2)),
-    "two_ranker_ceiling_text": lambda reached, live: fraction_text(_best(reached, live, 2)),
+    "vacuous": lambda reached, live: reached.removes_nothing(live),
+    "never_empty": lambda reached, live: reached.scores(live) and not reached.can_be_empty(live),
+    "two_ranker_ceiling": lambda reached, live: float(reached.best(live, 2)),
+    "two_ranker_ceiling_text": lambda reached, live: fraction_text(reached.best(live, 2)),
     "two_equal_depth": lambda reached, live: _equal_depth(reached, live, 2),
     "three_equal_depth": lambda reached, live: _equal_depth(reached, live, 3),
 }
@@ -125,8 +114,8 @@ _FACTS: Final[Mapping[str, Callable[[Reach, Names], object]]] = {
 
 _OF_ONE: Final[Mapping[str, Callable[[Reach, Names, str], object]]] = {
     "depth": _depth,
-    "ceiling": lambda reached, live, ranker: float(_share(reached, live, ranker)),
-    "ceiling_text": lambda reached, live, ranker: fraction_text(_share(reached, live, ranker)),
+    "ceiling": lambda reached, live, ranker: float(reached.share(live, ranker)),
+    "ceiling_text": lambda reached, live, ranker: fraction_text(reached.share(live, ranker)),
     "reachable_floor_text": _reachable_floor,
     "keep_all_floor_text": _keep_all_floor,
 }

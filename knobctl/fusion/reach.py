@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -38,7 +39,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What fusion does for one tenant. Compares and hashes by value.
+    """What fusion does for one tenant.
 
     Raises:
         ValueError: If the floor is not above 0, k is negative, or the weights give no score.
@@ -56,22 +57,8 @@ class Setup:
             raise ValueError(f"the floor is {self.floor}; it must be above 0")
         if self.k < 0:
             raise ValueError(f"k is {self.k}; the rank constant must be 0 or more")
-        exact_shares(self.weights, self.weights)
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def __eq__(self, other: object) -> bool:
-        # Order counts: doubles are summed in the order of the weights.
-        return isinstance(other, Setup) and self._key() == other._key()
-
-    def _key(self) -> tuple[object, ...]:
-        return (self.floor, self.k, tuple(self.weights.items()), tuple(sorted(self.depths.items())))
-
-    def shares(self, live: Names) -> dict[str, Fraction]:
-        """The weights of the live rankers divided by their sum; empty where they are all 0."""
-        total = sum((self.weights[name] for name in live), Fraction(0))
-        return {name: self.weights[name] / total for name in live} if total else {}
+        if not any(self.weights.values()) or min(self.weights.values()) < 0:
+            exact_shares(self.weights, self.weights)  # says what is wrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,18 +106,37 @@ class Reach:
     @cached_property
     def live_sets(self) -> tuple[Names, ...]:
         """The sets of live rankers under which there is a score, largest first."""
-        return tuple(live for live in _subsets(self.enabled) if self.shares(live))
+        return tuple(live for live in _subsets(self.enabled) if self.scores(live))
+
+    @cached_property
+    def units(self) -> Mapping[str, int]:
+        """The weights as whole numbers in the same ratios: fractions are slow, and every question starts here."""
+        weights = self.setup.weights
+        whole = math.lcm(*(weight.denominator for weight in weights.values()))
+        return {
+            name: weight.numerator * (whole // weight.denominator)
+            for name, weight in weights.items()
+        }
+
+    def scores(self, live: Names) -> bool:
+        """Whether there is a score while these rankers are live: their weights are not all 0."""
+        return any(map(self.units.__getitem__, live))
 
     def shares(self, live: Names) -> Mapping[str, Fraction]:
         """The weights of the live rankers divided by their sum; empty where they are all 0."""
-        if live not in self._shares:
-            self._shares[live] = self.setup.shares(live)
-        return self._shares[live]
+        total = sum(map(self.units.__getitem__, live))
+        return {name: Fraction(self.units[name], total) for name in live} if total else {}
 
-    @cached_property
-    def _shares(self) -> dict[Names, Mapping[str, Fraction]]:
-        # Fractions are slow, and every question about a live set starts from its shares.
-        return {}
+    def share(self, live: Names, ranker: str) -> Fraction:
+        """One ranker's part of the weights of the live ones; 0 where it is not live or there is no score."""
+        total = sum(map(self.units.__getitem__, live))
+        return Fraction(self.units[ranker], total) if total and ranker in live else Fraction(0)
+
+    def best(self, live: Names, rankers: int = 1) -> Fraction:
+        """The ceiling of hits that are found by the heaviest of the live rankers; 0 where there is no score."""
+        units = sorted(map(self.units.__getitem__, live))
+        total = sum(units)
+        return Fraction(sum(units[-rankers:]), total) if total else Fraction(0)
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -171,14 +177,16 @@ class Reach:
         The ceiling of all of them is no edge: there both sums are the same, so the score is 1.0 in any
         order.
         """
-        shares = self.shares(live)
-        sets = sorted(_subsets(tuple(shares)), key=len)
-        ceilings = {found_by: sum(map(shares.__getitem__, found_by)) for found_by in sets}
-        return {
-            found_by: Fraction(ceiling)
-            for found_by, ceiling in ceilings.items()
-            if 0 < ceiling < 1 and abs(ceiling - floor) < EDGE
-        }
+        units = {name: self.units[name] for name in live}
+        total = sum(units.values())
+        above, below = floor.as_integer_ratio()
+        found: dict[Names, Fraction] = {}
+        for found_by in sorted(_subsets(live), key=len):
+            held = sum(map(units.__getitem__, found_by))
+            gap = abs(held * below - above * total)  # times total and below, as the other side
+            if 0 < held < total and gap * EDGE.denominator < total * below:
+                found[found_by] = Fraction(held, total)
+        return found
 
     def score_at(self, live: Names, ranker: str, rank: int | None) -> Fraction:
         """Score of a hit at one rank of one live ranker alone: the highest floor that keeps it.
@@ -187,11 +195,12 @@ class Reach:
         """
         if rank is None:
             return Fraction(0)
-        return self.shares(live)[ranker] * (self.setup.k + 1) / (self.setup.k + rank)
+        total = sum(map(self.units.__getitem__, live))
+        return Fraction(self.units[ranker] * (self.setup.k + 1), total * (self.setup.k + rank))
 
     def largest_share(self, live: Names) -> Fraction:
         """The least that the best row can score: some ranker's first row scores its share."""
-        return max(self.shares(live).values(), default=Fraction(0))
+        return self.best(live)
 
     def can_be_empty(self, live: Names) -> bool:
         """Whether the floor can remove every row although the live rankers returned some."""
@@ -210,7 +219,7 @@ class Reach:
     def removes_nothing(self, live: Names) -> bool:
         """Whether the floor is at or under the lowest score that any list can hold."""
         depths = self.setup.depths
-        return bool(live) and all(
+        return self.scores(live) and all(
             name in depths and self.setup.floor <= self.score_at(live, name, depths[name])
             for name in live
         )
@@ -218,23 +227,22 @@ class Reach:
     @property
     def vector_ceiling(self) -> Fraction:
         """The vector ranker's share of the enabled weights; 0 where it does not take part."""
-        return self.shares(self.enabled).get("vector", Fraction(0))
+        return self.share(self.enabled, "vector")
 
     @property
     def two_ranker_ceiling(self) -> Fraction:
         """The best two shares of the enabled weights."""
-        return sum(sorted(self.shares(self.enabled).values())[-2:], Fraction(0))
+        return self.best(self.enabled, 2)
 
     def policy_facts(self) -> Mapping[str, object]:
-        """Everything as plain values for policies: see `knobctl.fusion.facts`. Do not change the result."""
+        """Everything as plain values for policies: see `knobctl.fusion.facts`."""
         from knobctl.fusion.facts import policy_facts
 
         return policy_facts(self)
 
 
-@lru_cache(maxsize=4096)
 def reach(setup: Setup) -> Reach:
-    """Give what follows from a setup; the same object for equal setups."""
+    """Give what follows from a setup."""
     return Reach(setup)
 
 

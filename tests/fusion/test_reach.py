@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knobctl.fusion import Setup, Verdict, exact_score, reach
-from knobctl.fusion.reach import setup_of
 from tests.fusion.vectors import RANKERS, VECTORS, reached
 
 
@@ -208,23 +207,6 @@ def test_many_rankers_are_looked_at_all_but_one_and_one_alone() -> None:
     found = reached("0.1", weights={f"ranker{number}": 1 for number in range(7)}, depths={})
     assert {len(live) for live in found.live_sets} == {7, 6, 1}
     assert found.policy_facts()["ranker0_ceiling_text"] == "1/7"
-
-
-def test_equal_setups_share_one_reach() -> None:
-    """Ten thousand tenants on one setup cost one computation; the order of the weights counts, that of depths does not."""
-    one = setup_of(
-        floor="0.3", k=60, weights=dict.fromkeys(RANKERS, "1"), depths={"vector": 50, "bm25": 50}
-    )
-    two = setup_of(
-        floor="3e-1",
-        k=60,
-        weights=dict.fromkeys(reversed(RANKERS), "1"),
-        depths={"bm25": 50, "vector": 50},
-    )
-    assert one == two
-    assert hash(one) == hash(two)
-    assert reach(one) is reach(two)
-    assert reach(one).policy_facts() is reach(two).policy_facts()
 
 
 @pytest.mark.parametrize(
