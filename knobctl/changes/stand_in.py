@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.model import Document, Kind
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 
     from knobctl.documents.repository import Repository
     from knobctl.knobs import KnobValue
+
+_NOT_PLAIN: Final = re.compile(
+    "[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+"""What YAML takes in no quoted text as it is, or reads as the end of a line."""
 
 
 def stand_in(  # noqa: PLR0913  a document has as many parts
@@ -39,15 +45,21 @@ def stand_in(  # noqa: PLR0913  a document has as many parts
         evidence: Paths of evidence.
         literals: The characters that the user typed for a knob, where they did.
     """
-    lines = [f"tenant: {json.dumps(tenant)}"]
-    lines += [f"labels: {json.dumps(dict(labels))}"] if labels else []
-    lines += [f"owner: {json.dumps(owner)}"] if owner else []
-    lines += [f"evidence: {json.dumps(list(evidence))}"] if evidence else []
+    lines = [f"tenant: {_quoted(tenant)}"]
+    lines += [f"labels: {_quoted(dict(labels))}"] if labels else []
+    lines += [f"owner: {_quoted(owner)}"] if owner else []
+    lines += [f"evidence: {_quoted(list(evidence))}"] if evidence else []
     lines.append("knobs:" if knobs or literals else "knobs: {}")
     values = {name: spelled(value) for name, value in knobs.items()} | dict(literals or {})
-    lines += [f"  {json.dumps(name)}: {value}" for name, value in values.items()]
+    lines += [f"  {_quoted(name)}: {value}" for name, value in values.items()]
     (document,) = sort_documents(read_text("\n".join(lines) + "\n", source), named=False).documents
     return document
+
+
+def _quoted(value: object) -> str:
+    """Text, a list or a mapping of texts, as YAML in double quotes."""
+    written = json.dumps(value, ensure_ascii=False)
+    return _NOT_PLAIN.sub(lambda found: f"\\U{ord(found[0]):08x}", written)
 
 
 def like(

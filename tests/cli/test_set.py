@@ -251,6 +251,13 @@ def test_guards_hold_for_one_tenant_too(inside: Inside) -> None:
     assert inside.events()[0]["reason"] == "r [allowed: protected=acme, largest_step=rrf_k:40]"
 
 
+def test_labels_may_hold_any_character(inside: Inside) -> None:
+    """An emoji in a label is no reason to crash."""
+    inside.write("acme.yaml", 'tenant: acme\nlabels: {mood: "\U0001f600"}\nknobs: {}\n')
+    assert inside("set", "acme", "rrf_k=40", *YES, *ENGINE).code == 0
+    assert inside.live() == {"rrf_k": 40}
+
+
 def test_labels_of_the_document_count_for_policies(inside: Inside) -> None:
     """The live set is judged as the tenant that it is."""
     inside.write("knobctl.toml", "")
