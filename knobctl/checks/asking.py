@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from knobctl.checks.expressions import ExpressionError, Template, activation
+from knobctl.checks.expressions import ExpressionError, Template, Together, activation, truth
 from knobctl.checks.policies import Each, Policy
 from knobctl.checks.reading import Reading
 from knobctl.finding import Severity
@@ -60,7 +60,7 @@ class Asking:
         self._alone = alone
         self._shared = [policy for policy in policies if not _is_personal(policy, alone=alone)]
         self._personal = [policy for policy in policies if policy not in self._shared]
-        self._sees = {**_seen_together(self._shared), **_seen_together(self._personal)}
+        self._conditions = {**_grouped(self._shared), **_grouped(self._personal)}
         self._by_text: dict[object, _Shared] = {}
 
     def hits(self, subject: Subject) -> Sequence[Hit]:
@@ -85,34 +85,48 @@ class Asking:
         return _Shared(tuple(self._hits(self._shared, subject)), tuple(asked))
 
     def _hits(self, policies: Iterable[Policy], subject: Subject) -> Iterator[Hit]:
-        """Ask policies of one tenant; what their conditions see is bound once for all of them."""
-        bound: dict[tuple[int, str | None], cel.Activation] = {}
+        """Ask policies of one tenant; those that are asked about the same, in one step."""
+        known: dict[tuple[_Conditions, str | None], Sequence[object]] = {}
         for policy in policies:
             if not _is_asked(policy, subject):
                 continue
             if "reach" in policy.depends.variables and subject.reached is None:
                 continue  # no floor is in force, so there is nothing to say of it
-            sees = self._sees[policy]
+            conditions = self._conditions[policy]
             for name in (None,) if policy.each is None else _each(policy, subject):
-                key = id(sees), name
-                if key not in bound:
-                    bound[key] = _bound(sees, subject, name)
-                yield from _evaluated(policy, subject, name, bound[key])
-
-
-def _seen_together(policies: Iterable[Policy]) -> dict[Policy, Reading]:
-    """By policy, what the conditions of all those see that are asked about the same."""
-    alike: dict[tuple[Each | None, bool], list[Policy]] = {}
-    for policy in policies:
-        alike.setdefault((policy.each, policy.on_change), []).append(policy)
-    together = [(group, sum((one.asks for one in group), Reading())) for group in alike.values()]
-    return {policy: sees for group, sees in together for policy in group}
+                key = conditions, name
+                if key not in known:
+                    known[key] = conditions.outcomes(subject, name)
+                outcome = known[key][conditions.place[policy]]
+                if outcome is not False:
+                    yield _hit(policy, subject, name, outcome)
 
 
 def _text(tenant: Document) -> object:
     """The same for tenants that write the same characters; None where an alias may stand for anything."""
     written = tenant.literal("knobs")
     return None if "*" in written else (written, tenant.layers)
+
+
+class _Conditions:
+    """The conditions of policies that are asked about the same."""
+
+    def __init__(self, policies: Sequence[Policy]) -> None:
+        self.place = {policy: index for index, policy in enumerate(policies)}
+        self._sees = sum((policy.asks for policy in policies), Reading())
+        self._together = Together([policy.when for policy in policies])
+
+    def outcomes(self, subject: Subject, name: str | None) -> Sequence[object]:
+        """Give for each policy whether its condition holds, or why that cannot be said."""
+        return self._together.outcomes(_bound(self._sees, subject, name))
+
+
+def _grouped(policies: Iterable[Policy]) -> dict[Policy, _Conditions]:
+    alike: dict[tuple[Each | None, bool], list[Policy]] = {}
+    for policy in policies:
+        alike.setdefault((policy.each, policy.on_change), []).append(policy)
+    groups = [(group, _Conditions(group)) for group in alike.values()]
+    return {policy: conditions for group, conditions in groups for policy in group}
 
 
 def _is_personal(policy: Policy, *, alone: bool) -> bool:
@@ -149,14 +163,11 @@ def _each(policy: Policy, subject: Subject) -> Iterable[str]:
     return names
 
 
-def _evaluated(
-    policy: Policy, subject: Subject, name: str | None, seen: cel.Activation
-) -> Iterator[Hit]:
-    """Evaluate a policy; what fails while it runs is a fault, never a pass."""
+def _hit(policy: Policy, subject: Subject, name: str | None, outcome: object) -> Hit:
+    """Say what a policy found; what fails while it runs is a fault, never a pass."""
     step = "when"
     try:
-        if not policy.when.holds(seen):
-            return
+        truth(outcome)
         bound = _bound(policy.depends, subject, name)
         step = "at"
         place = name if name is not None else _place(policy, subject, bound)
@@ -165,9 +176,8 @@ def _evaluated(
         step = "hint"
         hint = policy.hint.text(bound) if policy.hint else None
     except ExpressionError as error:
-        yield Hit(policy, None, None, error.message, None, step)
-        return
-    yield Hit(policy, place, _value(subject, place, written=name is not None), message, hint)
+        return Hit(policy, None, None, error.message, None, step)
+    return Hit(policy, place, _value(subject, place, written=name is not None), message, hint)
 
 
 def _bound(reading: Reading, subject: Subject, name: str | None) -> cel.Activation:

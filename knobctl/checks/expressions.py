@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from cel_expr_python import cel
@@ -14,7 +14,7 @@ from knobctl.finding import Finding, Location, Severity
 from knobctl.text import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from knobctl.documents.model import Document
 
@@ -96,13 +96,47 @@ class Expression:
         Raises:
             ExpressionError: As `value`, and where the answer is no truth value.
         """
-        answer = self.value(variables)
-        if not isinstance(answer, bool):
-            raise ExpressionError(f"the condition gives {spelled(answer)}, not true or false")
-        return answer
+        return truth(self.value(variables))
 
 
-@dataclass(frozen=True, slots=True)
+def truth(outcome: object) -> bool:
+    """Take what a condition gave for an answer.
+
+    Raises:
+        ExpressionError: Where it failed, and where it gave no truth value.
+    """
+    if isinstance(outcome, ExpressionError):
+        raise outcome
+    if not isinstance(outcome, bool):
+        raise ExpressionError(f"the condition gives {spelled(outcome)}, not true or false")
+    return outcome
+
+
+class Together:
+    """Several expressions that are evaluated in one step: most of what one costs is the way to CEL and back."""
+
+    def __init__(self, expressions: Sequence[Expression]) -> None:
+        self._single = expressions
+        # The text may end in a comment, so that the bracket after it stands on a line of its own.
+        listed = ",".join(f"({one.text}\n)" for one in expressions)
+        self._listed = compile_expression(f"[{listed}]")
+
+    def outcomes(self, variables: cel.Activation) -> Sequence[Any]:
+        """Evaluate all of them: of each its value, or why it has none, as an `ExpressionError`."""
+        try:
+            return self._listed.value(variables)  # type: ignore[no-any-return]  # CEL is typed at run time
+        except ExpressionError:
+            return [self._outcome(one, variables) for one in self._single]
+
+    @staticmethod
+    def _outcome(one: Expression, variables: cel.Activation) -> Any:  # noqa: ANN401  CEL is typed at run time
+        try:
+            return one.value(variables)
+        except ExpressionError as error:
+            return error
+
+
+@dataclass(frozen=True)
 class Template:
     """A text with expressions in braces."""
 
@@ -116,19 +150,26 @@ class Template:
             if isinstance(part, Expression):
                 yield offset, part
 
+    @cached_property
+    def _asked(self) -> Together:
+        return Together([part for part in self.parts if isinstance(part, Expression)])
+
     def text(self, variables: cel.Activation) -> str:
         """Fill the braces.
 
         Raises:
             ExpressionError: As `Expression.value`.
         """
+        outcomes = iter(self._asked.outcomes(variables))
         text = "".join(
-            part if isinstance(part, str) else _shown(part.value(variables)) for part in self.parts
+            part if isinstance(part, str) else _shown(next(outcomes)) for part in self.parts
         )
         return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text):,} characters)"
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, ExpressionError):
+        raise value
     if isinstance(value, (list, tuple)):
         return ", ".join(_shown(item) for item in value)
     return spelled(value)

@@ -76,15 +76,14 @@ def _lightest(reached: Reach) -> str:
 
 def _kept_text(reached: Reach) -> str:
     """How deep hits of several rankers pass: `found by two rankers: to rank 30 each; by all three: ...`."""
-    setup, shares = reached.setup, _shares(reached)
-    heaviest = sorted(shares, key=lambda name: -shares[name])
-    even = len(set(shares.values())) == 1
+    setup, units = reached.setup, reached.units
+    heaviest = sorted(units, key=lambda name: -units[name])
+    even = len(set(units.values())) == 1
     passing = []
     for size in range(2, len(heaviest) + 1):
-        together = heaviest[:size]
-        ceiling = sum((shares[name] for name in together), Fraction(0))
+        ceiling = reached.best(reached.enabled, size)
         if depth := last_rank(ceiling, floor=setup.floor, k=setup.k):
-            who = _who(together, len(heaviest), even=even)
+            who = _who(heaviest[:size], len(heaviest), even=even)
             passing.append(f"by {who}: to rank {rank_text(depth)}")
     if not passing:
         return "nothing"
