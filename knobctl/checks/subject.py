@@ -53,6 +53,7 @@ class Subject:
         self.fleet = fleet or {}
         self.today = today
         self.faulty = faulty
+        self._facts: dict[str, dict[str, object]] = {}
 
     @cached_property
     def effective(self) -> Effective:
@@ -61,18 +62,13 @@ class Subject:
 
     @cached_property
     def literals(self) -> Mapping[str, str]:
-        """By knob that is written, how; two tenants with equal literals get equal answers."""
+        """By knob that is written, how."""
         return _literals(self.effective)
 
     @property
     def catalogue(self) -> Catalogue:
         """The knobs of the engine."""
         return self.effective.catalogue
-
-    @cached_property
-    def signature(self) -> frozenset[tuple[str, str]]:
-        """Equal for tenants that write equal knobs."""
-        return frozenset(self.literals.items())
 
     @cached_property
     def values(self) -> Mapping[str, KnobValue]:
@@ -135,7 +131,7 @@ class Subject:
                 return literal
         return spelled(self.values[name])
 
-    def variable(self, name: str, keys: Collection[str] | None = None) -> object:
+    def variable(self, name: str, keys: frozenset[str] | None = None) -> object:
         """A variable of CEL by its name, as plain values.
 
         Args:
@@ -146,7 +142,11 @@ class Subject:
             reached = self.reached if name == "reach" else self.reached_before
             if reached is None:
                 return {}
-            return every_fact(reached) if keys is None else facts_named(reached, keys)
+            if keys is None:
+                return every_fact(reached)
+            facts = self._facts.setdefault(name, {})
+            facts |= facts_named(reached, keys - facts.keys())
+            return {key: facts[key] for key in keys if key in facts}
         if name in _BY_ROLE:
             roles, give = self.catalogue.by_role, _BY_ROLE[name]
             return {

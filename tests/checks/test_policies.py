@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from knobctl.checks import check
 from knobctl.checks.examples import run_examples
 from knobctl.checks.judging import check_repository
 from knobctl.checks.policies import Policy, built_in_documents, load_policies
@@ -317,6 +318,32 @@ def test_a_policy_about_labels_answers_for_each_tenant_by_itself() -> None:
     assert [one.message for one in found] == [f"t{number} t1" for number in range(1, 60, 3)]
     ceilings = [one.tenant for one in checked(text + tenants).findings if one.rule == DIVERGES]
     assert ceilings == [f"t{number}" for number in range(60) if number % 4]
+
+
+def test_a_policy_about_the_fleet_answers_for_each_tenant_by_itself(tmp_path: Path) -> None:
+    """A tenant outside the fleet may write the same characters as one within."""
+    for name, text in {
+        "p.yaml": "policy: p\nseverity: warning\nwhen: has(fleet.limits)\nmessage: in the fleet\n",
+        "fleet.yaml": "fleet: f\ninclude: [in/*]\nlimits: {max_tenants: 9}\n",
+        "in/a.yaml": "tenant: a\nknobs: {rrf_k: 10}\n",
+        "out/b.yaml": "tenant: b\nknobs: {rrf_k: 10}\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = check(["."], cwd=tmp_path, today=TODAY, fleet="f").findings
+    assert [one.tenant for one in found if one.rule == "p"] == ["a"]
+
+
+def test_a_condition_that_fails_takes_no_other_answer_with_it() -> None:
+    """All are evaluated in one step; the one that fails is told, the others answer as they would alone."""
+    failing = policy("effective.rrf_k / 0 == 1")
+    commented = policy('"effective.rrf_k == 10 // the least"').replace("policy: p", "policy: q")
+    alone = checked(acme(rrf_k=10, mmr_lambda=0)).findings
+    found = checked(failing + commented + acme(rrf_k=10, mmr_lambda=0)).findings
+    assert {"p: divide by zero", "found"} <= {one.message for one in found}
+    assert [one.message for one in found if one.rule not in {"policy-error", "q"}] == [
+        one.message for one in alone
+    ]
 
 
 def policy(when: str, **fields: str) -> str:
