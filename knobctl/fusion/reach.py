@@ -10,8 +10,7 @@ from functools import cached_property
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from knobctl.fusion.numbers import exact
-from knobctl.fusion.scores import SUMMED_FIRST, exact_shares, last_rank
+from knobctl.fusion.scores import exact_shares, last_rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -264,24 +263,6 @@ def float_outcomes(row: Row, setup: Setup) -> tuple[float, dict[Names, bool]]:
         return above / below
 
     return score(row.live), {order: score(order) >= floor for order in permutations(row.live)}
-
-
-def setup_of(*, floor: str, k: int, weights: Mapping[str, str], depths: Mapping[str, int]) -> Setup:
-    """Make a setup from texts, rankers in summation order.
-
-    Raises:
-        ValueError: If a text is no number, or there is no score.
-    """
-    order = sorted(
-        weights,
-        key=lambda name: SUMMED_FIRST.index(name) if name in SUMMED_FIRST else len(SUMMED_FIRST),
-    )
-    return Setup(
-        floor=exact(floor, "the floor"),
-        k=k,
-        weights={name: exact(weights[name], f"the weight of {name}") for name in order},
-        depths=depths,
-    )
 
 
 def _subsets(names: Names) -> Iterator[Names]:

@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from knobctl.fusion import reach
-from knobctl.fusion.reach import setup_of
+from knobctl.fusion import Setup, exact, reach
 from knobctl.report.reach import reach_text
 from tests.cli.outputs import faults_of
 from tests.knobs.foreign import write_foreign_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tests.running import Knobctl
 
 GOLDEN: Final = Path(__file__).parent / "golden"
 ALL: Final = ["vector", "bm25", "recency"]
+
+
+def setup_of(*, floor: str, k: int, weights: Mapping[str, str], depths: Mapping[str, int]) -> Setup:
+    """A setup from texts, rankers in summation order."""
+    shares = {name: exact(weight, name) for name, weight in weights.items()}
+    return Setup(floor=exact(floor, "the floor"), k=k, weights=shares, depths=depths)
 
 
 def row(answer: Any, live: list[str], found_by: list[str]) -> Any:
