@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from knobctl.text import decimal_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
     from knobctl.documents.tree import Spot, Text, Tree, Value
     from knobctl.finding import Location
@@ -199,6 +199,8 @@ def exact_number(literal: str, value: KnobValue) -> Fraction:
     """
     if isinstance(value, str):
         raise TypeError(f"{value!r} is a mode and has no exact value")
+    from fractions import Fraction  # validating a fleet needs none
+
     if not value:  # 0e999999999 is a zero too, and its fraction would never be ready
         return Fraction(0)
     try:

@@ -72,6 +72,7 @@ class Opening:
         if catalogue is None:
             catalogue = load_catalogue(settings.schema)
         self._files: Files = files or WorkingTree(root)
+        self._below = f"{self._files.root}/"
         self._skips = matcher(settings.skip)
         self._repository = Repository(root, catalogue, settings)
         self._shown: dict[str, str] = {}
@@ -132,9 +133,8 @@ class Opening:
                     raise UsageError(f"there is no file or folder {path}")
 
     def _name(self, path: str) -> str:
-        root = f"{self._files.root}/"
-        if path.startswith(root):
-            return path[len(root) :]
+        if path.startswith(self._below):
+            return path[len(self._below) :]
         name = os.path.relpath(path, self._files.root)
         return "" if name == "." else name
 
