@@ -112,7 +112,7 @@ def test_every_name_of_a_commit_is_a_revision(repo: Path, revision: str) -> None
         "nope",
         "",
         "--help",
-        "--output=/tmp/x",
+        "--output=x",
         "-x",
         "HEAD --all",
         "HEAD\nx",
