@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 INVISIBLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]"
@@ -32,6 +35,23 @@ def _escaped(char: str) -> str:
             f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}"
         )
     return char
+
+
+def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """Find the known name most like a mistyped one, for "did you mean".
+
+    Args:
+        name: What was typed.
+        known: The names that exist.
+        cutoff: How alike the two must be, from 0 to 1 (alike).
+
+    Returns:
+        None where nothing is near.
+    """
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    return close[0] if close else None
 
 
 def count(number: int, noun: str) -> str:

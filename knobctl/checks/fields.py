@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from knobctl.text import spelled
+from knobctl.text import nearest, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -151,17 +151,16 @@ def _missing(kind: Kind, error: _Error) -> Iterator[Fault]:
 
 
 def _unknown(kind: Kind, error: _Error) -> Iterator[Fault]:
-    from difflib import get_close_matches
 
     known = list(error.schema.get("properties", ()))
     for name in error.instance:
         if name in known or str(name).startswith("x-"):
             continue
-        near = get_close_matches(name, known, n=1, cutoff=0.7)
+        near = nearest(name, known, cutoff=0.7)
         where = error.name or f"a {kind.value}"
         shown = ", ".join(field for field in known if field[0] != "$")
         hint = (
-            f"did you mean {near[0]}?"
+            f"did you mean {near}?"
             if near
             else f"known are {shown}; keys that begin with x- are yours"
         )

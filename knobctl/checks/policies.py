@@ -22,6 +22,7 @@ from knobctl.documents.reader import read_bytes
 from knobctl.errors import InputError
 from knobctl.finding import Finding, Related, Severity
 from knobctl.shipped import shipped
+from knobctl.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -266,15 +267,13 @@ def verify_overrides(severities: Mapping[str, SeverityOverride], known: Iterable
     Raises:
         InputError: Naming the rule and the nearest one.
     """
-    from difflib import get_close_matches
-
     names = sorted(known)
     for rule in severities:
         if rule not in names:
-            close = get_close_matches(rule, names, n=1)
+            close = nearest(rule, names)
             raise InputError(
                 f"knobctl.toml: severity.{rule} is no rule that can be weighed",
-                hint=f"did you mean {close[0]}?"
+                hint=f"did you mean {close}?"
                 if close
                 else "policies can be, by the name that stands in the finding",
             )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.checks.expressions import VARIABLES, ExpressionError
 from knobctl.checks.fact_roles import roles_of
+from knobctl.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -114,11 +115,10 @@ def _knob(named: tuple[str, int], catalogue: Catalogue, *, by_role: bool) -> str
     table = catalogue.by_role if by_role else catalogue.by_name
     if name in table:
         return table[name].name
-    from difflib import get_close_matches
 
-    close = get_close_matches(name, table, n=1)
+    close = nearest(name, table)
     what = f"no knob has the role {name}" if by_role else f"{name} is no knob"
-    raise UnknownRoleError(f"{what}; did you mean {close[0]}?" if close else what, offset)
+    raise UnknownRoleError(f"{what}; did you mean {close}?" if close else what, offset)
 
 
 def resolved(entry: str, catalogue: Catalogue) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.kinds import TENANT_NAME
 from knobctl.errors import UsageError
+from knobctl.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -187,13 +188,11 @@ def assert_known(names: Iterable[str], known: Iterable[str], why: str) -> None:
     Raises:
         UsageError: Naming the first that does not, and the name most like it.
     """
-    from difflib import get_close_matches
-
     existing = set(known)
     for name in names:
         if name not in existing:
-            close = get_close_matches(name, existing, n=1)
-            hint = f"did you mean {close[0]}?" if close else None
+            close = nearest(name, existing)
+            hint = f"did you mean {close}?" if close else None
             raise UsageError(f"unknown tenant {name}: {why}", hint=hint)
 
 

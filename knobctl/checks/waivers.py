@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from knobctl.checks.rules import RULES
 from knobctl.documents.model import exact_number
 from knobctl.finding import Finding, Severity
+from knobctl.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -185,18 +186,14 @@ def waivable_rules(policy_ids: Iterable[str]) -> list[str]:
 
 def rule_findings(documents: Iterable[Document], waivable: Collection[str]) -> Iterator[Finding]:
     """Waivers whose rule does not exist, or is one that no waiver can let off."""
-    from difflib import get_close_matches
-
     for document in documents:
         rule = str(document.value["rule"])
         if rule in waivable:
             continue
-        close = get_close_matches(rule, waivable, n=1)
+        close = nearest(rule, waivable)
         message = f"{rule} is no rule"
         hint = (
-            f"did you mean {close[0]}?"
-            if close
-            else "a rule is the name that stands in the finding"
+            f"did you mean {close}?" if close else "a rule is the name that stands in the finding"
         )
         if rule in RULES:
             message = f"{rule} cannot be waived: {RULES[rule].says}"

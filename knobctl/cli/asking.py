@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from knobctl.cli.session import Session
 from knobctl.errors import UsageError
 from knobctl.finding import Severity
-from knobctl.text import visible
+from knobctl.text import nearest, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,12 +76,11 @@ def _claim(repository: Repository, name: str, fleet: str | None) -> Document:
         raise UsageError(
             f"{name} stands in {places}", hint="name one of the files, or --fleet NAME"
         )
-    from difflib import get_close_matches
 
-    near = get_close_matches(name, [document.name for document in tenants], n=1)
+    near = nearest(name, [document.name for document in tenants])
     raise UsageError(
         f"there is no tenant {name} in the documents read",
-        hint=f"did you mean {near[0]}?"
+        hint=f"did you mean {near}?"
         if near
         else "name the folder that holds it: --tenant NAME PATH",
     )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from knobctl.text import nearest
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -80,10 +82,8 @@ class CommandTable(click.Group):
         """Refuse a mistyped name with the nearest that exists."""
         name = args[0] if args else ""
         if name not in COMMANDS and not name.startswith("-"):
-            from difflib import get_close_matches
-
-            close = get_close_matches(name, COMMANDS, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
+            close = nearest(name, COMMANDS)
+            hint = f" Did you mean {close!r}?" if close else ""
             ctx.fail(f"No such command {name!r}.{hint}")
         return super().resolve_command(ctx, args)
 

@@ -9,6 +9,7 @@ import click
 from knobctl.cli.options import Settings, common_options
 from knobctl.errors import ExitCode, UsageError
 from knobctl.shipped import shipped
+from knobctl.text import nearest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,10 +87,9 @@ def _path(name: str) -> Path:
     for short, path in _names().items():
         if name in {short, path.name, path.name.removesuffix(".schema.json")}:
             return path
-    from difflib import get_close_matches
 
-    near = get_close_matches(name, _names(), n=1)
+    near = nearest(name, _names())
     raise UsageError(
         f"no schema is named {name}",
-        hint=f"did you mean {near[0]}?" if near else f"choose from {', '.join(_names())}",
+        hint=f"did you mean {near}?" if near else f"choose from {', '.join(_names())}",
     )

@@ -77,11 +77,6 @@ class Session:
         return _user_folder("config")
 
     @property
-    def data_folder(self) -> Path:
-        """Where bare `embedded:` keeps its store."""
-        return _user_folder("data")
-
-    @property
     def state_folder(self) -> Path:
         """Where journals of runs lie."""
         return _user_folder("state")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from knobctl.errors import ExitCode
+from knobctl.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,10 +69,8 @@ def shown(
     """
     for rule in (*select, *ignore):
         if rule not in known:
-            from difflib import get_close_matches
-
-            close = get_close_matches(rule, known, n=1)
-            hint = f"; did you mean {close[0]}?" if close else ""
+            close = nearest(rule, known)
+            hint = f"; did you mean {close}?" if close else ""
             raise click.BadParameter(f"{rule} is no rule{hint}")
     if not select and not ignore:
         return None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.model import Document, Kind
 from knobctl.finding import Finding, Related, Severity
+from knobctl.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -129,11 +130,10 @@ def _layer_finding(
 
 
 def _hint(name: str, repository: Repository) -> str:
-    from difflib import get_close_matches
 
     known = sorted(document.name for document in repository.of_kind(Kind.LAYER))
-    if close := get_close_matches(name, known, n=1):
-        return f"did you mean {close[0]}?"
+    if close := nearest(name, known):
+        return f"did you mean {close}?"
     if repository.unread:
         return f"it may stand in a file that cannot be read: {', '.join(repository.unread[:3])}"
     return f"known are {', '.join(known)}" if known else "a layer is a document with layer: NAME"

@@ -11,6 +11,7 @@ from knobctl.documents.order import KEY_ORDER
 from knobctl.documents.tree import Spot, Tree
 from knobctl.documents.troubles import findings_of
 from knobctl.finding import Finding, Severity
+from knobctl.text import nearest
 
 if TYPE_CHECKING:
     from knobctl.documents.tree import Text, Value
@@ -161,12 +162,10 @@ def _kindless(
 
 
 def _near(key: str) -> str | None:
-    from difflib import get_close_matches
 
     if key.lower().removesuffix("s") in KIND_KEYS and key.lower() not in KIND_KEYS:
         return None  # `tenants` and `layers` are words of their own, not mistyped ones
-    close = get_close_matches(key.lower(), KIND_KEYS, n=1, cutoff=0.8)
-    return close[0] if close else None
+    return nearest(key.lower(), KIND_KEYS, cutoff=0.8)
 
 
 def _unknown(

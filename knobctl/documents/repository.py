@@ -11,6 +11,7 @@ from knobctl.documents.layers import resolve
 from knobctl.documents.model import Document, Effective, Kind
 from knobctl.documents.settings import SETTINGS_FILE, RepositorySettings
 from knobctl.errors import UsageError
+from knobctl.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -215,9 +216,8 @@ def repository_root(path: Path) -> tuple[Path, bool]:
 
 
 def _did_you_mean(name: str, known: Sequence[str] | dict[str, Document]) -> str | None:
-    from difflib import get_close_matches
 
-    close = get_close_matches(name, list(known), n=1)
+    close = nearest(name, list(known))
     if close:
-        return f"did you mean {close[0]}?"
+        return f"did you mean {close}?"
     return f"known are {', '.join(sorted(known))}" if known else None

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
 from knobctl.documents.settings import RepositorySettings, SeverityOverride
 from knobctl.errors import InputError
 from knobctl.finding import Severity
-from knobctl.text import visible
+from knobctl.text import nearest, visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,15 +88,13 @@ def _complaint(path: Path, text: str, error: ErrorDetails) -> str:
     key = visible(".".join(steps))
     place = f"{path}:{_line(text, steps)}"
     if error["type"] == "extra_forbidden":
-        from difflib import get_close_matches
-
         known = (
             ["severity", "reason"]
             if len(steps) > 1
             else [field.alias or name for name, field in _File.model_fields.items()]
         )
-        close = get_close_matches(steps[-1], known, n=1)
-        hint = f"; did you mean {close[0]}?" if close else f"; known are {', '.join(known)}"
+        close = nearest(steps[-1], known)
+        hint = f"; did you mean {close}?" if close else f"; known are {', '.join(known)}"
         return f"{place}: {key} is no setting{hint}"
     return f"{place}: {key}: {error['msg']}"
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from knobctl.errors import InputError
 from knobctl.knobs.knob import Knob, KnobType, KnobValue
 from knobctl.shipped import shipped
+from knobctl.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -80,10 +81,7 @@ class Catalogue:
 
     def nearest(self, name: str) -> str | None:
         """The known name most like a mistyped one, in either spelling; None where nothing is near."""
-        from difflib import get_close_matches
-
-        close = get_close_matches(name, self.by_any_name, n=1, cutoff=0.7)
-        return close[0] if close else None
+        return nearest(name, self.by_any_name, cutoff=0.7)
 
     def canonical(self, values: Mapping[str, KnobValue]) -> dict[str, KnobValue]:
         """The set as the wire holds it: canonical names and types, unset knobs left out, in schema order.
