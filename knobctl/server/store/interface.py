@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from knobctl.server.auth import Principal
+    from knobctl.server.store.corpus import CorpusSession
 
 
 class StoreUnavailableError(Exception):
@@ -52,6 +53,10 @@ class Answered:
 
 class Session(Protocol):
     """One consistent view of the store, and in a writing session its only writer."""
+
+    @property
+    def corpus(self) -> CorpusSession:
+        """The catalogue of chunks."""
 
     def revision(self, tenant: str) -> int | None:
         """The revision of a tenant's set; None where none was ever written."""
@@ -102,6 +107,9 @@ class Store(Protocol):
         Raises:
             StoreUnavailableError: As above; then nothing of it was written.
         """
+
+    def ingesting(self, tenant: str) -> AbstractContextManager[Session]:
+        """A session that nobody else writes this tenant's corpus beside; otherwise like `writing`."""
 
     def close(self) -> None:
         """Give back connections and files."""

@@ -1,0 +1,1 @@
+"""What the reference engine retrieves and assembles, and how. Needs the `engine` extra, but for `model`."""
