@@ -62,6 +62,20 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {plural}"
 
 
+_NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def number_word(number: int) -> str:
+    """Write a small number as a word."""
+    return _NUMBERS[number] if number < len(_NUMBERS) else str(number)
+
+
+def joined(names: Iterable[str], last: str = "and") -> str:
+    """Write names as a list: `vector`, `vector and bm25`, `vector, bm25 and recency`."""
+    *front, end = map(visible, names)
+    return f"{', '.join(front)} {last} {end}" if front else end
+
+
 def spelled(value: object) -> str:
     """Write a knob's value as YAML and JSON readers of both dialects read it: no `1e-05`, no `True`."""
     match value:

@@ -11,8 +11,8 @@ from knobctl.fusion.numbers import fraction_text, number_text, rank_text, safely
 from knobctl.fusion.reach import EDGE
 from knobctl.knobs.fusion_setup import DISABLED
 from knobctl.report.reach import aligned, merged, passes
-from knobctl.report.reach_words import number_word, topics
-from knobctl.text import spelled, visible
+from knobctl.report.reach_words import topics
+from knobctl.text import number_word, spelled, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

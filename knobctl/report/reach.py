@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from knobctl.errors import ExitCode
 from knobctl.fusion.numbers import fraction_text, number_text, rank_text
 from knobctl.fusion.reach import Verdict, float_outcomes
-from knobctl.report.reach_words import named, notes, number_word
-from knobctl.text import visible
+from knobctl.report.reach_words import named, notes
+from knobctl.text import number_word, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,29 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.fusion.numbers import fraction_text, rank_text, rounded_down, safely_below
 from knobctl.fusion.reach import EDGE, float_outcomes
-from knobctl.text import visible
+from knobctl.text import joined, number_word, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from fractions import Fraction
 
     from knobctl.fusion import Reach, Row
     from knobctl.fusion.reach import Names
 
-_WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 RECENCY: Final = "recency"
 """The ranker that looks at no query."""
-
-
-def number_word(number: int) -> str:
-    """Write a small number as a word."""
-    return _WORDS[number] if number < len(_WORDS) else str(number)
-
-
-def joined(names: Iterable[str], last: str = "and") -> str:
-    """Write names as a list: `vector`, `vector and bm25`, `vector, bm25 and recency`."""
-    *front, end = map(visible, names)
-    return f"{', '.join(front)} {last} {end}" if front else end
 
 
 def named(found_by: Names, live: Names) -> str:

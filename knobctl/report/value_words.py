@@ -11,8 +11,7 @@ from knobctl.knobs import KnobType
 from knobctl.knobs.fusion_setup import DISABLED, fusion_setup
 from knobctl.report.floor_words import ExpansionKnobs, floor_headline, floor_statements, floor_table
 from knobctl.report.reach import aligned, passes
-from knobctl.report.reach_words import joined
-from knobctl.text import visible
+from knobctl.text import joined, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
