@@ -94,16 +94,39 @@ class KnobsService:
             caller: Who asks; needs L3.
             tenant: Whose; None for the caller's only tenant.
         """
-        tenant = admit(caller, tenant, READ)
+        return self.in_force(admit(caller, tenant, READ))
+
+    def in_force(self, tenant: str) -> Stored:
+        """The set that a tenant's calls go by; the last good one, marked so, where the store cannot be asked.
+
+        Nobody's clearance is asked here: it is for the engine itself.
+        """
         try:
             with self._store.reading() as session:
-                return self._sets.current(session, tenant)
+                return self.in_force_within(session, tenant)
         except StoreUnavailableError as error:
-            log.critical("the store cannot be asked for the set of %r: %s", tenant, error)
-            last = self._sets.remembered(tenant)
-            if last is None:
-                raise _unavailable() from error
-            return last
+            return self.last_good(tenant, error)
+
+    def in_force_within(self, session: Session, tenant: str) -> Stored:
+        """The same as one session sees it: the revision is read, the set comes from memory by its revision.
+
+        Raises:
+            StoreUnavailableError: If the store cannot be asked.
+        """
+        return self._sets.current(session, tenant)
+
+    def last_good(self, tenant: str, error: StoreUnavailableError) -> Stored:
+        """The last good set of a tenant, when the store could not be asked for the one in force."""
+        log.critical("the store cannot be asked for the set of %r: %s", tenant, error)
+        last = self._sets.remembered(tenant)
+        if last is None:
+            raise _unavailable() from error
+        return last
+
+    @property
+    def store(self) -> Store:
+        """Where everything is kept."""
+        return self._store
 
     def update(
         self,

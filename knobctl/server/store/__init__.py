@@ -25,15 +25,23 @@ def open_store(url: str, catalogue: Catalogue) -> Store:
         UsageError: If the URL names no store that is offered.
         EngineError: If the store cannot be used.
     """
-    if not url.startswith(EMBEDDED):
+    file = embedded_file(url)
+    if file is None:
         raise UsageError(
             f"no store is offered at {url.partition(':')[0]}:",
             hint="write embedded:FILE, or embedded: alone for engine.db in your data folder",
         )
     from knobctl.server.store.sqlite import SqliteStore
 
+    return SqliteStore(file, catalogue)
+
+
+def embedded_file(url: str) -> Path | None:
+    """The file of an embedded store; None where the URL names another kind of store."""
+    if not url.startswith(EMBEDDED):
+        return None
     named = url.removeprefix(EMBEDDED)
-    return SqliteStore(Path(named) if named else _own_file(), catalogue)
+    return Path(named) if named else _own_file()
 
 
 def _own_file() -> Path:
