@@ -16,9 +16,11 @@ from knobctl.knobs.derived import quoted_name
 from knobctl.server.auth import Caller, Principal
 from knobctl.server.store.interface import Answered, KnobsRow, RequestKey, StoreUnavailableError
 from knobctl.server.store.migrations import is_current, migrate
+from knobctl.server.store.sqlite_corpus import SqliteCorpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from knobctl.knobs import Catalogue
 
@@ -45,7 +47,7 @@ def _what_to_do(error: Exception) -> str:
 
 
 class SqliteStore:
-    """Knobs, audit events and principals in one SQLite file."""
+    """Knobs, audit events, principals and the catalogue of chunks in one SQLite file."""
 
     def __init__(self, path: Path, catalogue: Catalogue) -> None:
         """Open the file, make it where it is missing, and bring its schema forward.
@@ -84,6 +86,10 @@ class SqliteStore:
         """A session that nobody else writes beside: threads queue for a lock, processes for SQLite's."""
         with self._writers, self._transaction("BEGIN IMMEDIATE") as session:
             yield session
+
+    def ingesting(self, tenant: str) -> AbstractContextManager[SqliteSession]:  # noqa: ARG002  the file has one writer
+        """A session that nobody else writes this tenant's corpus beside, because nobody writes at all."""
+        return self.writing()
 
     def close(self) -> None:
         """Close the idle connections; those in use are closed when they are given back."""
@@ -150,6 +156,11 @@ class SqliteSession:
     def __init__(self, connection: sqlite3.Connection, catalogue: Catalogue) -> None:
         self._connection = connection
         self._knobs = [knob.name for knob in catalogue]
+
+    @property
+    def corpus(self) -> SqliteCorpus:
+        """The catalogue of chunks."""
+        return SqliteCorpus(self._connection)
 
     def revision(self, tenant: str) -> int | None:
         """The revision of a tenant's set."""
