@@ -70,6 +70,11 @@ class Description:
     """RFC 3339; both empty where there is no chunk."""
 
 
+def corpus_version(version: int) -> str:
+    """Spell a corpus' version as answers do: `c12`, `c0` where nothing was ever taken in."""
+    return f"c{version}"
+
+
 class CorpusSession(Protocol):
     """The catalogue within one session of a store. `sources` is None for every source."""
 

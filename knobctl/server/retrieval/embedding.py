@@ -1,0 +1,54 @@
+"""Which embedder a name on the command line means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from knobctl.errors import EngineError, UsageError
+
+if TYPE_CHECKING:
+    from knobctl.server.retrieval.embedder import Embedder
+    from knobctl.server.store.corpus import EmbedderIdentity
+
+DEFAULT: Final = "minilm"
+SPELLINGS: Final = (
+    "minilm, openai:BASE_URL#MODEL, fastembed:MODEL, sentence-transformers:MODEL or folder:PATH"
+)
+
+
+def open_embedder(spec: str = DEFAULT, *, key: str | None = None) -> Embedder:
+    """Give the embedder of a name. Opening is cheap: models load with the first text.
+
+    Args:
+        spec: One of `SPELLINGS`.
+        key: For an endpoint that wants one.
+
+    Raises:
+        UsageError: If the name means no embedder.
+        EngineError: If what it needs is not installed.
+    """
+    if spec == DEFAULT:
+        from knobctl.server.retrieval.minilm import MiniLm
+
+        return MiniLm()
+    raise UsageError(f"--embedder {spec!r} means no embedder", hint=f"use {SPELLINGS}")
+
+
+def require_same(kept: EmbedderIdentity | None, mine: EmbedderIdentity) -> None:
+    """See that a store's vectors are of this embedder; any will do while there are none.
+
+    Raises:
+        EngineError: If another made them.
+    """
+    if kept is not None and kept != mine:
+        raise EngineError(
+            f"the store's vectors are of {described(kept)}; this embedder is {described(mine)},"
+            " and vectors of two models cannot be compared",
+            hint="name the embedder that made them with --embedder, or load the texts into a new store",
+        )
+
+
+def described(identity: EmbedderIdentity) -> str:
+    """Name an embedder for people: `all-MiniLM-L6-v2 (int8-8199be6f699a, mean, 384 dimensions)`."""
+    details = [identity.revision, identity.pooling, f"{identity.dimensions} dimensions"]
+    return f"{identity.model} ({', '.join(detail for detail in details if detail)})"

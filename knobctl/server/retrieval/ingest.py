@@ -1,0 +1,413 @@
+"""Takes texts in: cuts, embeds, and writes what changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from knobctl.errors import EngineError
+from knobctl.server.audit import rfc3339
+from knobctl.server.auth import EDIT, READ, Caller, admit
+from knobctl.server.candidates.interface import CandidatesUnavailableError
+from knobctl.server.refusal import Code, ServiceError
+from knobctl.server.retrieval.embedder import EmbedderUnavailableError
+from knobctl.server.retrieval.embedding import require_same
+from knobctl.server.retrieval.model import Deleted, Upserted
+from knobctl.server.retrieval.pieces import split
+from knobctl.server.retrieval.texts import (
+    DEFAULT_SOURCE,
+    accepted_time,
+    require_acceptable,
+    require_ids,
+)
+from knobctl.server.store.corpus import Chunk, EmbedderIdentity, corpus_version
+from knobctl.server.store.interface import StoreUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from knobctl.server.candidates.interface import Candidates
+    from knobctl.server.retrieval.embedder import Embedder
+    from knobctl.server.retrieval.model import Text
+    from knobctl.server.store.corpus import CorpusSession, Description
+    from knobctl.server.store.interface import Session, Store
+
+log: Final = logging.getLogger(__name__)
+
+EMBEDDED_AT_ONCE: Final = 128
+"""Pieces between two reports of progress."""
+_PIECE: Final = "#"
+"""Begins the digest of a piece of a longer text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """A text and the chunks that it becomes."""
+
+    text: Text
+    pieces: dict[str, str]
+    """Chunk id to text, in order."""
+
+    @property
+    def is_split(self) -> bool:
+        return len(self.pieces) > 1
+
+
+@dataclass(slots=True)
+class _Difference:
+    """What the catalogue lacks of the texts, and what it has too much."""
+
+    written: list[tuple[Chunk, str]] = field(default_factory=list)
+    unchanged: int = 0
+    removed: set[str] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.written or self.removed)
+
+
+class IngestService:
+    """The corpora of every tenant in one store. Safe to call from several threads.
+
+    Every method raises `ServiceError` where it refuses; then nothing was written.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Callable[[], Embedder],
+        candidates: Candidates,
+        *,
+        clock: Callable[[], datetime],
+    ) -> None:
+        """Put it together; nothing is loaded.
+
+        Args:
+            store: Holds the catalogue.
+            embedder: Gives the embedder when there is something to embed.
+            candidates: The indexes that follow the catalogue.
+            clock: Tells the time, with its zone.
+        """
+        self._store = store
+        self._embedder = embedder
+        self._candidates = candidates
+        self._clock = clock
+
+    def upsert(
+        self,
+        caller: Caller,
+        tenant: str | None,
+        texts: Sequence[Text],
+        *,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> Upserted:
+        """Take texts in: all of them or none. What is there already, unchanged, is not embedded again.
+
+        Args:
+            caller: Who writes; needs L4.
+            tenant: Whose; None for the caller's only tenant.
+            texts: At most `MOST_TEXTS`, no two of one chunk or document.
+            progress: Told how many chunks were embedded, after every few.
+        """
+        tenant = admit(caller, tenant, EDIT)
+        require_acceptable(texts)
+        _require_sources(caller, (text.source_id or DEFAULT_SOURCE for text in texts))
+        embedder = self._opened()
+        cuts = [_cut(text, embedder.longest) for text in texts]
+        now = rfc3339(self._clock())
+        with self._reading() as session:
+            version = session.corpus.version(tenant)
+            difference = _difference(session.corpus, tenant, caller, cuts, now)
+            if difference.written:
+                self._require_same(session.corpus, embedder)
+        if not difference:
+            return Upserted(
+                written=0,
+                unchanged=difference.unchanged,
+                removed=0,
+                corpus_version=corpus_version(version),
+            )
+        vectors: dict[str, bytes] = {}
+        wanted = [chunk.text for chunk, _ in difference.written]
+        while True:
+            # Outside the write transaction: a model is slow, and others want to write.
+            self._embed(embedder, wanted, vectors, progress)
+            written = self._write(caller, tenant, cuts, now, embedder, vectors)
+            if written:
+                break
+            # Another writer came between and took away what was there unchanged: embed that too.
+            wanted = [piece for cut in cuts for piece in cut.pieces.values()]
+        self._follow(tenant)
+        return written
+
+    def delete_documents(
+        self, caller: Caller, tenant: str | None, document_ids: Sequence[str]
+    ) -> Deleted:
+        """Take documents away with all their chunks; those that are not there are no fault.
+
+        Args:
+            caller: Who writes; needs L4. Chunks of sources that it may not search stay.
+            tenant: Whose; None for the caller's only tenant.
+            document_ids: The documents.
+        """
+        tenant = admit(caller, tenant, EDIT)
+        require_ids("document_ids", document_ids)
+        with self._writing(tenant) as session:
+            chunks = session.corpus.documents_of(tenant, document_ids)
+            doomed = {one for ids in chunks.values() for one in ids}
+            doomed -= _hidden(session.corpus, tenant, caller, doomed)
+            version = session.corpus.write(tenant, [], doomed) if doomed else None
+            documents = sum(not doomed.isdisjoint(ids) for ids in chunks.values())
+            found = Deleted(
+                documents=documents,
+                chunks=len(doomed),
+                corpus_version=corpus_version(version or session.corpus.version(tenant)),
+            )
+        if doomed:
+            self._follow(tenant)
+        return found
+
+    def describe(
+        self, caller: Caller, tenant: str | None
+    ) -> tuple[str, Description, EmbedderIdentity | None]:
+        """Count what a tenant's corpus holds, as far as the caller may search it.
+
+        Args:
+            caller: Who asks; needs L3.
+            tenant: Whose; None for the caller's only tenant.
+
+        Returns:
+            The tenant, the counts, and what made the vectors; None while there are none.
+        """
+        tenant = admit(caller, tenant, READ)
+        with self._reading() as session:
+            described = session.corpus.describe(tenant, caller.sources)
+            return tenant, described, session.corpus.embedder()
+
+    def ready(self) -> EmbedderIdentity:
+        """Load the embedder and see that the store's vectors are its own.
+
+        Raises:
+            EngineError: If it cannot be used, or another made them.
+        """
+        embedder = self._embedder()
+        try:
+            embedder.embed(["ready"])
+            with self._store.reading() as session:
+                require_same(session.corpus.embedder(), embedder.identity)
+        except EmbedderUnavailableError as error:
+            raise EngineError(f"the embedder cannot be used: {error}") from error
+        except StoreUnavailableError as error:
+            raise EngineError(f"the store cannot be used: {error}") from error
+        return embedder.identity
+
+    def _opened(self) -> Embedder:
+        try:
+            return self._embedder()
+        except EngineError as error:
+            raise _no_embedder(error) from error
+
+    def _embed(
+        self,
+        embedder: Embedder,
+        texts: Iterable[str],
+        vectors: dict[str, bytes],
+        progress: Callable[[int], None],
+    ) -> None:
+        """Add the vectors of the texts that have none yet, texts of about one length together."""
+        missing = sorted(
+            {text for text in texts if text not in vectors}, key=lambda one: (len(one), one)
+        )
+        for start in range(0, len(missing), EMBEDDED_AT_ONCE):
+            part = missing[start : start + EMBEDDED_AT_ONCE]
+            try:
+                found = embedder.embed(part).astype("<f4")
+            except (EmbedderUnavailableError, EngineError) as error:
+                raise _no_embedder(error) from error
+            vectors.update(
+                (text, vector.tobytes()) for text, vector in zip(part, found, strict=True)
+            )
+            progress(len(part))
+
+    def _write(
+        self,
+        caller: Caller,
+        tenant: str,
+        cuts: Sequence[_Cut],
+        now: str,
+        embedder: Embedder,
+        vectors: dict[str, bytes],
+    ) -> Upserted | None:
+        """Write what differs now; None if a vector is missing for that."""
+        with self._writing(tenant) as session:
+            corpus = session.corpus
+            difference = _difference(corpus, tenant, caller, cuts, now)
+            if any(chunk.text not in vectors for chunk, _ in difference.written):
+                return None
+            if difference.written:
+                self._require_same(corpus, embedder)
+                if corpus.embedder() is None:
+                    corpus.set_embedder(embedder.identity)
+            chunks = [
+                (replace(chunk, vector=vectors[chunk.text]), digest)
+                for chunk, digest in difference.written
+            ]
+            version = (
+                corpus.write(tenant, chunks, difference.removed)
+                if difference
+                else corpus.version(tenant)
+            )
+        return Upserted(
+            written=len(chunks),
+            unchanged=difference.unchanged,
+            removed=len(difference.removed),
+            corpus_version=corpus_version(version),
+        )
+
+    def _require_same(self, corpus: CorpusSession, embedder: Embedder) -> None:
+        try:
+            require_same(corpus.embedder(), embedder.identity)
+        except EmbedderUnavailableError as error:
+            raise _no_embedder(error) from error
+        except EngineError as error:
+            raise ServiceError(Code.FAILED_PRECONDITION, error.message) from error
+
+    def _follow(self, tenant: str) -> None:
+        """Bring the index on; where that fails the write stands, and the next call catches up."""
+        try:
+            self._candidates.follow(tenant)
+        except (CandidatesUnavailableError, StoreUnavailableError) as error:
+            log.warning("the index of %r stays behind its catalogue for now: %s", tenant, error)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Session]:
+        with _store_troubles(), self._store.reading() as session:
+            yield session
+
+    @contextmanager
+    def _writing(self, tenant: str) -> Iterator[Session]:
+        with _store_troubles(), self._store.ingesting(tenant) as session:
+            yield session
+
+
+def _cut(text: Text, longest: int) -> _Cut:
+    pieces = split(text.text, longest)
+    name = text.chunk_id or text.document_id
+    if len(pieces) == 1:
+        return _Cut(text, {name: pieces[0]})
+    return _Cut(text, {f"{name}#{number}": piece for number, piece in enumerate(pieces, 1)})
+
+
+def _difference(
+    corpus: CorpusSession, tenant: str, caller: Caller, cuts: Sequence[_Cut], now: str
+) -> _Difference:
+    """Compare texts with the catalogue."""
+    before = [_pieces_before(corpus, tenant, cut) for cut in cuts]
+    new = {one for cut in cuts for one in cut.pieces}
+    known = new.union(*before)
+    digests, created = corpus.digests(tenant, known), corpus.created(tenant, known)
+    found = _Difference()
+    for cut, earlier in zip(cuts, before, strict=True):
+        first = min((created[one] for one in earlier if one in created), default=now)
+        for chunk_id, piece in cut.pieces.items():
+            chunk = _chunk(cut.text, chunk_id, piece, created.get(chunk_id, first))
+            digest = _digest(chunk, is_piece=cut.is_split)
+            if digests.get(chunk_id) == digest:
+                found.unchanged += 1
+            else:
+                found.written.append((chunk, digest))
+        found.removed.update(
+            one
+            for one in earlier
+            if one not in new and _belongs(one, digests.get(one, ""), cut.text)
+        )
+    hidden = _hidden(
+        corpus, tenant, caller, {one.chunk_id for one, _ in found.written} | found.removed
+    )
+    found.removed -= hidden
+    if any(chunk.chunk_id in hidden for chunk, _ in found.written):
+        raise ServiceError(
+            Code.PERMISSION_DENIED,
+            "a chunk of this id belongs to a source that the caller may not change",
+        )
+    return found
+
+
+def _pieces_before(corpus: CorpusSession, tenant: str, cut: _Cut) -> list[str]:
+    """Ids of what the text may have left in the catalogue before."""
+    if cut.text.chunk_id:
+        return corpus.pieces(tenant, chunk_id=cut.text.chunk_id)
+    return corpus.pieces(tenant, document_id=cut.text.document_id)
+
+
+def _belongs(chunk_id: str, digest: str, text: Text) -> bool:
+    """Whether an earlier chunk was made from the text of this id.
+
+    `a#1` is a piece of the text `a`, or a chunk that somebody named so: the digest tells.
+    """
+    return not text.chunk_id or chunk_id == text.chunk_id or digest.startswith(_PIECE)
+
+
+def _chunk(text: Text, chunk_id: str, piece: str, created_at: str) -> Chunk:
+    given = accepted_time(text.created_at) if text.created_at else None
+    return Chunk(
+        chunk_id=chunk_id,
+        document_id=text.document_id,
+        source_id=text.source_id or DEFAULT_SOURCE,
+        text=piece,
+        created_at=given or created_at,
+        metadata=dict(text.metadata),
+    )
+
+
+def _digest(chunk: Chunk, *, is_piece: bool) -> str:
+    """The content of a chunk as a SHA-256; that of a piece of a longer text is marked."""
+    content = [
+        chunk.document_id,
+        chunk.source_id,
+        chunk.text,
+        chunk.created_at,
+        sorted(chunk.metadata.items()),
+    ]
+    digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
+    return _PIECE + digest if is_piece else digest
+
+
+def _require_sources(caller: Caller, sources: Iterable[str]) -> None:
+    if caller.sources is None:
+        return
+    other = sorted(set(sources) - caller.sources)
+    if other:
+        raise ServiceError(
+            Code.PERMISSION_DENIED, f"the caller may not write to the source {other[0]}"
+        )
+
+
+def _hidden(
+    corpus: CorpusSession, tenant: str, caller: Caller, chunk_ids: Collection[str]
+) -> set[str]:
+    """Those of the chunks whose source the caller may not search."""
+    if caller.sources is None or not chunk_ids:
+        return set()
+    found = corpus.chunks(tenant, chunk_ids)
+    return {one.chunk_id for one in found.values() if one.source_id not in caller.sources}
+
+
+def _no_embedder(error: Exception) -> ServiceError:
+    log.critical("the embedder cannot be used: %s", error)
+    return ServiceError(Code.UNAVAILABLE, "the embedder did not answer; nothing was written")
+
+
+@contextmanager
+def _store_troubles() -> Iterator[None]:
+    try:
+        yield
+    except StoreUnavailableError as error:
+        log.critical("the store cannot be asked: %s", error)
+        raise ServiceError(
+            Code.UNAVAILABLE, "the store cannot be asked; nothing was written"
+        ) from error

@@ -1,0 +1,69 @@
+"""A sentence transformer as an ONNX graph: tokens in, the mean of the last hidden states out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import onnxruntime as ort
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokenizers import Tokenizer
+
+    from knobctl.server.retrieval.embedder import Vectors
+
+BATCH: Final = 32
+"""Texts in one run. Larger ones were no faster on two cores, and hold more memory."""
+FRAME: Final = 2
+"""Tokens that are put around a text: [CLS] and [SEP]."""
+
+
+class Transformer:
+    """One loaded graph. Safe to call from several threads."""
+
+    def __init__(self, weights: bytes, tokenizer: Tokenizer, *, longest: int) -> None:
+        """Load the graph.
+
+        Args:
+            weights: The ONNX file.
+            tokenizer: Makes its input; truncation and padding are set here.
+            longest: Most tokens of an input, its frame included.
+        """
+        self._session = ort.InferenceSession(weights, providers=["CPUExecutionProvider"])
+        self._inputs = {one.name for one in self._session.get_inputs()}
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(longest)
+        self._tokenizer = tokenizer
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One vector of unit length per text, in the order of the texts.
+
+        Texts of about one length run together, so that little is padding.
+        """
+        rows = [one.ids for one in self._tokenizer.encode_batch_fast(list(texts))]
+        order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
+        found: list[tuple[list[int], Vectors]] = []
+        for start in range(0, len(order), BATCH):
+            batch = order[start : start + BATCH]
+            found.append((batch, self._run([rows[number] for number in batch])))
+        vectors = np.empty((len(rows), found[0][1].shape[1] if found else 0), np.float32)
+        for batch, part in found:
+            vectors[batch] = part
+        return vectors
+
+    def _run(self, rows: Sequence[Sequence[int]]) -> Vectors:
+        """The unit vectors of one batch, shape (rows, dimensions)."""
+        ids = np.zeros((len(rows), max(map(len, rows))), np.int64)
+        mask = np.zeros_like(ids)
+        for number, row in enumerate(rows):
+            ids[number, : len(row)] = row
+            mask[number, : len(row)] = 1
+        offered = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        inputs: dict[str, Any] = {name: offered[name] for name in self._inputs}
+        hidden = self._session.run(None, inputs)[0]
+        weight = mask[:, :, None].astype(np.float32)
+        mean = (hidden * weight).sum(axis=1) / weight.sum(axis=1)
+        unit: Vectors = mean / np.linalg.norm(mean, axis=1, keepdims=True)
+        return unit
