@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from knobctl.errors import EngineError, UsageError
+from knobctl.text import visible
 
 if TYPE_CHECKING:
     from knobctl.server.retrieval.embedder import Embedder
@@ -27,11 +29,27 @@ def open_embedder(spec: str = DEFAULT, *, key: str | None = None) -> Embedder:
         UsageError: If the name means no embedder.
         EngineError: If what it needs is not installed.
     """
-    if spec == DEFAULT:
-        from knobctl.server.retrieval.minilm import MiniLm
+    kind, _, name = spec.partition(":")
+    base_url, _, model = name.rpartition("#")
+    match kind:
+        case "minilm" if not name:
+            from knobctl.server.retrieval.minilm import MiniLm
 
-        return MiniLm()
-    raise UsageError(f"--embedder {spec!r} means no embedder", hint=f"use {SPELLINGS}")
+            return MiniLm()
+        case "openai" if base_url and model:
+            from knobctl.server.retrieval.endpoint import Endpoint
+
+            return Endpoint(base_url, model, key=key)
+        case "fastembed" | "sentence-transformers" if name:
+            from knobctl.server.retrieval.local_models import LocalModel
+
+            return LocalModel(kind.replace("-", "_"), name)
+        case "folder" if name:
+            from knobctl.server.retrieval.model_folder import FolderModel
+
+            return FolderModel(Path(name))
+        case _:
+            raise UsageError(f"{visible(spec)!r} means no embedder", hint=f"use {SPELLINGS}")
 
 
 def require_same(kept: EmbedderIdentity | None, mine: EmbedderIdentity) -> None:

@@ -116,8 +116,8 @@ class IngestService:
         tenant = admit(caller, tenant, EDIT)
         require_acceptable(texts)
         _require_sources(caller, (text.source_id or DEFAULT_SOURCE for text in texts))
-        embedder = self._opened()
-        cuts = [_cut(text, embedder.longest) for text in texts]
+        embedder, longest = self._opened()
+        cuts = [_cut(text, longest) for text in texts]
         now = rfc3339(self._clock())
         with self._reading() as session:
             version = session.corpus.version(tenant)
@@ -205,9 +205,11 @@ class IngestService:
             raise EngineError(f"the store cannot be used: {error}") from error
         return embedder.identity
 
-    def _opened(self) -> Embedder:
+    def _opened(self) -> tuple[Embedder, int]:
+        """The embedder, and how much it reads."""
         try:
-            return self._embedder()
+            embedder = self._embedder()
+            return embedder, embedder.longest
         except EngineError as error:
             raise _no_embedder(error) from error
 
