@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from knobctl.engine.interface import (
     EngineRefusedError,
     LiveSet,
+    NotOfferedError,
     Receipt,
     TenantNotFoundError,
     Violation,
@@ -16,7 +17,7 @@ from knobctl.engine.interface import (
 from knobctl.engine.refusals import moved
 from knobctl.engine.target import EMBEDDED
 from knobctl.server.auth import local_caller
-from knobctl.server.knobs import open_service
+from knobctl.server.opening import open_services
 from knobctl.server.refusal import Code, ServiceError
 from knobctl.text import visible
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from knobctl.knobs import Catalogue, KnobValue
-    from knobctl.server.knobs import KnobsService
+    from knobctl.server.json_calls import JsonCalls
+    from knobctl.server.opening import Services
     from knobctl.server.stored import Page, Stored
 
 PAGE_SIZE: Final = 1000
@@ -48,15 +50,16 @@ def open_embedded(
     """
     named = url.removeprefix(EMBEDDED)
     store = f"{EMBEDDED}{Path(named).expanduser()}" if named else EMBEDDED
-    return EmbeddedEngine(url, open_service(store, catalogue, clock=clock), actor=actor)
+    return EmbeddedEngine(url, open_services(store, catalogue, clock=clock), actor=actor)
 
 
 class EmbeddedEngine:
     """The reference engine in this process; the caller is the local user, L4, all tenants."""
 
-    def __init__(self, name: str, service: KnobsService, *, actor: str) -> None:
+    def __init__(self, name: str, services: Services, *, actor: str) -> None:
         self.name = name
-        self._service = service
+        self._services = services
+        self._service = services.knobs
         self._caller = local_caller(actor)
 
     def read(self, tenant: str) -> LiveSet:
@@ -110,12 +113,35 @@ class EmbeddedEngine:
             changed_field_paths=updated.changed_field_paths,
         )
 
+    def search(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Call Search."""
+        return self._asked(tenant, lambda: self._retrieval.search(tenant, request))
+
+    def assemble(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Call AssembleContext."""
+        return self._asked(tenant, lambda: self._retrieval.assemble(tenant, request))
+
+    def evaluate(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Call Evaluate."""
+        return self._asked(tenant, lambda: self._retrieval.evaluate(tenant, request))
+
+    def describe(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Call Describe."""
+        return self._asked(tenant, lambda: self._retrieval.describe(tenant, request))
+
+    @cached_property
+    def _retrieval(self) -> JsonCalls:
+        """Retrieval; knobs alone never pay for the import."""
+        from knobctl.server.json_calls import JsonCalls
+
+        return JsonCalls(self._services, self._caller)
+
     def assert_addresses(self, tenants: Collection[str]) -> None:
         """Every tenant is addressed by its name here."""
 
     def close(self) -> None:
-        """Close the store."""
-        self._service.close()
+        """Close the store, and what retrieval opened."""
+        self._services.close()
 
     def _pages(self, page: Callable[[str], Page[T]], tenant: str | None = None) -> Iterator[T]:
         token = ""
@@ -138,6 +164,8 @@ class EmbeddedEngine:
             return moved(tenant)
         if error.code is Code.NOT_FOUND:
             return TenantNotFoundError(f"{self.name} has no tenant {visible(tenant or '')}: {said}")
+        if error.code is Code.UNIMPLEMENTED:
+            return NotOfferedError(f"{self.name}: {said}")
         return EngineRefusedError(
             f"{self.name} refused ({error.code}): {said}",
             code=str(error.code),

@@ -35,6 +35,8 @@ GET: Final = f"{SERVICE}/GetContextEngineKnobsConfig"
 UPDATE: Final = f"{SERVICE}/UpdateContextEngineKnobsConfig"
 LIST: Final = f"{SERVICE}/ListContextEngineKnobsConfigs"
 EVENTS: Final = f"{SERVICE}/ListConfigAuditEvents"
+CONTEXT: Final = "upsquad.context.v1.ContextEngine"
+DESCRIBE: Final = "upsquad.context.v1.Ingest/Describe"
 NOT_LET_IN: Final = (401, 403)
 PAGE_SIZE: Final = 200
 MAX_PAGES: Final = 100_000
@@ -150,6 +152,35 @@ class HttpEngine:
             revision=(text_field(answer, "revision") or None) if guarded else None,
             changed_field_paths=tuple(map(str, paths)) if guarded else None,
         )
+
+    def search(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Call Search."""
+        return self._retrieve(f"{CONTEXT}/Search", request, tenant)
+
+    def assemble(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Call AssembleContext."""
+        return self._retrieve(f"{CONTEXT}/AssembleContext", request, tenant)
+
+    def evaluate(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Call Evaluate."""
+        return self._retrieve(f"{CONTEXT}/Evaluate", request, tenant)
+
+    def describe(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Call Describe."""
+        return self._retrieve(DESCRIBE, request, tenant)
+
+    def _retrieve(self, method: str, request: Mapping[str, Any], tenant: str) -> dict[str, Any]:
+        """Call a method of retrieval. All of them only read, so each may be sent again."""
+        try:
+            return self._transport.call(self._reading(method, request, tenant))
+        except CallRefusedError as error:
+            if not speaks_of_tenant(error, tenant, revisions=True):
+                what = method.rpartition("/")[2]
+                said = f": {visible(error.error.message)[:200]}" if error.error.message else ""
+                raise NotOfferedError(f"{self.name} does not offer {what}{said}") from error
+            raise refused(self.name, error, tenant) from error
+        except CallFailedError as error:
+            raise failed(self.name, error) from error
 
     def assert_addresses(self, tenants: Collection[str]) -> None:
         """Make sure that a write to each of these tenants can reach that tenant."""

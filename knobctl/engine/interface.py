@@ -82,7 +82,7 @@ class Receipt:
 
 
 class Engine(Protocol):
-    """An engine's knobs, for one caller. Safe to call from several threads.
+    """An engine's knobs and retrieval, for one caller. Safe to call from several threads.
 
     Every method raises `EngineError` where the engine cannot be reached, does not let the caller in
     or answers nonsense, and nothing was written.
@@ -146,6 +146,36 @@ class Engine(Protocol):
 
         Raises:
             NotOfferedError: If the engine has no such method.
+        """
+
+    def search(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Call Search; as the other calls of retrieval, in the wire's own JSON, lowerCamelCase.
+
+        Raises:
+            NotOfferedError: If the engine does not retrieve.
+            TenantNotFoundError: If the caller does not hold the tenant.
+            EngineRefusedError: If the engine refused the request.
+        """
+
+    def assemble(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Call AssembleContext.
+
+        Raises:
+            NotOfferedError: As `search`.
+        """
+
+    def evaluate(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Call Evaluate: what the engine would answer under a proposed set, without writing it.
+
+        Raises:
+            NotOfferedError: As `search`; it is our extension.
+        """
+
+    def describe(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Call Describe: how much there is to search.
+
+        Raises:
+            NotOfferedError: As `search`; it is our extension.
         """
 
     def assert_addresses(self, tenants: Collection[str]) -> None:

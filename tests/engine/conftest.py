@@ -15,6 +15,7 @@ from knobctl.engine.tokens import GivenToken
 from knobctl.knobs import load_catalogue
 from knobctl.server.auth import Caller
 from knobctl.server.knobs import KnobsService, open_service
+from knobctl.server.opening import RetrievalParts, Services
 from tests.server.doors import served
 
 if TYPE_CHECKING:
@@ -64,11 +65,17 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reference]:
 def engine(request: pytest.FixtureRequest, reference: Reference) -> Iterator[Engine]:
     """The reference engine by either way; the caller holds every tenant."""
     if request.param == "in the process":
-        yield EmbeddedEngine("embedded:", reference.service, actor="anna")
+        yield in_process(reference)
         return
     client = reference.client(reference.token())
     yield client
     client.close()
+
+
+def in_process(reference: Reference) -> EmbeddedEngine:
+    """The reference engine without the network; the caller is anna, L4."""
+    parts = RetrievalParts(clock=lambda: datetime.now(UTC))
+    return EmbeddedEngine("embedded:", Services(reference.service, parts), actor="anna")
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knobctl.engine.embedded import EmbeddedEngine
 from knobctl.engine.interface import EngineRefusedError, TenantNotFoundError
 from knobctl.engine.reading import read_all, read_events, read_many
 from knobctl.engine.tokens import GivenToken
 from knobctl.engine.verifying import verify
 from knobctl.errors import ConflictError, EngineError, UnknownOutcomeError
 from knobctl.server.auth import local_caller
+from tests.engine.conftest import in_process
 from tests.engine.cutting import Cut, CuttingProxy
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def test_a_stale_revision_is_a_conflict_and_does_not_say_the_new_one(
 
 def test_a_refused_value_carries_its_field(reference: Reference, tenant: str) -> None:
     """The engine judges for itself, and its violation names the knob."""
-    engine = EmbeddedEngine("embedded:", reference.service, actor="anna")
+    engine = in_process(reference)
 
     with pytest.raises(EngineRefusedError) as caught:
         push(engine, tenant, {"retrieval_min_score": 1.5})

@@ -1,0 +1,132 @@
+"""Scores from 0 to 1 as a picture of text: bars, and marks at the scores that matter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from knobctl.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+BANDS: Final = 20
+"""Equal bands from 0 to 1; an edge is in the band below, as in an engine's answer."""
+BAND_COLUMNS: Final = 3
+COLUMNS: Final = BANDS * BAND_COLUMNS
+INDENT: Final = "  "
+FLOOR: Final = "^"
+CEILING: Final = "|"
+_TENTH: Final = COLUMNS // 10
+_EDGE: Final = Fraction(1, 10**9)
+"""A double this near above an edge is meant to be on it: 0.35 * 20 is a little more than 7."""
+
+
+class Shading(StrEnum):
+    """The characters of a bar's top, from the least that shows to a full cell."""
+
+    BLOCKS = "▁▂▃▄▅▆▇█"
+    ASCII = ".:#"
+
+    @classmethod
+    def for_encoding(cls, encoding: str | None) -> Shading:
+        """The finest that a stream can carry."""
+        try:
+            cls.BLOCKS.value.encode(encoding or "ascii")
+        except (UnicodeEncodeError, LookupError):
+            return cls.ASCII
+        return cls.BLOCKS
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A score to point at, with a sign of one column such as `FLOOR` or `CEILING`."""
+
+    at: Fraction
+    """Above 0, at most 1."""
+    sign: str
+    meaning: str
+    """What the legend says, such as `floor 0.3`."""
+
+
+def bands_of(scores: Iterable[float]) -> list[int]:
+    """Count scores by band; what is not above 0 and at most 1 is left out."""
+    bands = [0] * BANDS
+    for score in scores:
+        if 0 < score <= 1:
+            bands[_slot(Fraction(score), BANDS)] += 1
+    return bands
+
+
+def column_of(score: Fraction) -> int:
+    """The column that holds a score; as with bands, an edge is in the column below."""
+    return _slot(score, COLUMNS)
+
+
+def _slot(score: Fraction, slots: int) -> int:
+    return min(max(math.ceil((score - _EDGE) * slots), 1), slots) - 1
+
+
+def histogram(
+    bands: Sequence[int],
+    marks: Sequence[Mark] = (),
+    *,
+    height: int = 3,
+    shading: Shading = Shading.BLOCKS,
+    colored: bool = False,
+) -> str:
+    """Draw bands as bars, under them an axis with the marks, the scale and a legend.
+
+    Args:
+        bands: `BANDS` counts, each >= 0. A band that holds anything shows, however small its part.
+        marks: What to point at; of two in one column the later one is drawn, the legend has both.
+        height: Rows of the bars.
+        shading: The characters of the bars.
+        colored: Whether what lies under the floor is dimmed.
+
+    Raises:
+        ValueError: If there are not `BANDS` bands, or one is negative.
+    """
+    if len(bands) != BANDS or min(bands) < 0:
+        raise ValueError(f"a histogram has {BANDS} bands, none of them negative")
+    signs = {column_of(mark.at): mark.sign for mark in marks}
+    ruled = {at for at, sign in signs.items() if sign == CEILING}
+    rows = [_row(bands, row, height, shading, ruled) for row in reversed(range(height))]
+    floors = [at for at, sign in signs.items() if sign == FLOOR]
+    if colored and floors:
+        cut = max(floors) + 1
+        rows = [click.style(row[:cut], dim=True) + row[cut:] for row in rows]
+    axis = "".join(signs.get(at, "-") for at in range(COLUMNS))
+    scale = "".join(f"{tenth / 10:<{_TENTH}.1f}" for tenth in range(11))
+    lines = [*rows, axis, scale, *_legend(marks)]
+    return "\n".join(f"{INDENT}{line}".rstrip() for line in lines)
+
+
+def _row(
+    bands: Sequence[int], row: int, height: int, shading: Shading, ruled: Collection[int]
+) -> str:
+    """One row of the bars, counted from below; a ceiling shows where no bar stands."""
+    top, levels = max(*bands, 1), len(shading)
+    cells: list[str] = []
+    for number in bands:
+        steps = -(-number * height * levels // top)
+        level = min(max(steps - row * levels, 0), levels)
+        cells += [shading[level - 1] if level else " "] * BAND_COLUMNS
+    return "".join(
+        CEILING if cell == " " and at in ruled else cell for at, cell in enumerate(cells)
+    )
+
+
+def _legend(marks: Sequence[Mark]) -> list[str]:
+    """What each sign means, in one line where it fits, else one line a sign."""
+    meanings: dict[str, list[str]] = {}
+    for mark in sorted(marks, key=lambda mark: mark.at):
+        meanings.setdefault(mark.sign, []).append(visible(mark.meaning))
+    parts = [f"{sign} {', '.join(dict.fromkeys(texts))}" for sign, texts in meanings.items()]
+    whole = "   ".join(parts)
+    return [whole] if parts and len(whole) <= COLUMNS + BAND_COLUMNS else parts
