@@ -41,6 +41,33 @@ def sql_check(knob: Knob) -> str:
     return " AND ".join(conditions)
 
 
+def postgres_columns(catalogue: Catalogue) -> list[str]:
+    """One PostgreSQL column definition a knob.
+
+    Numbers are double precision whatever the knob's type: an integer column would round 8.5 to 9
+    before a CHECK sees it. NaN, a legal double that is greater than every other, is in no range.
+    """
+    return [
+        f"{quoted_name(knob.name)} {_postgres_type(knob)} NOT NULL DEFAULT {_literal(knob.unset)}"
+        f" CHECK ({postgres_check(knob)})"
+        for knob in catalogue
+    ]
+
+
+def _postgres_type(knob: Knob) -> str:
+    return 'text COLLATE "C"' if knob.type is KnobType.MODE else "double precision"
+
+
+def postgres_check(knob: Knob) -> str:
+    """The condition under which a column of PostgreSQL takes a value; it sees no sign of a zero either."""
+    column = quoted_name(knob.name)
+    if knob.type is KnobType.MODE:
+        choices = ", ".join(_literal(choice) for choice in knob.choices)
+        return f"{column} IN ({choices})"
+    whole = f"{column} = trunc({column}) AND " if knob.type is KnobType.INT32 else ""
+    return f"{whole}({column} = 0 OR {column} BETWEEN {knob.minimum!r} AND {knob.maximum!r})"
+
+
 def quoted_name(name: str) -> str:
     """Write a name as an SQL identifier."""
     escaped = name.replace('"', '""')

@@ -13,12 +13,16 @@ from knobctl.knobs import Catalogue, load_catalogue
 from knobctl.server.auth import Caller
 from knobctl.server.knobs import KnobsService, open_service
 from tests.server.doors import Door, InProcess, OverHttp, served
+from tests.server.services import postgres_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-STORES = {"sqlite": lambda folder: f"embedded:{folder / 'engine.db'}"}
+STORES: dict[str, Callable[[Path], str]] = {
+    "sqlite": lambda folder: f"embedded:{folder / 'engine.db'}",
+    "postgresql": postgres_url,
+}
 """By name, the URL of an empty store; the contract suite runs over each."""
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from knobctl.server.store.interface import Store
 
 EMBEDDED: Final = "embedded:"
+POSTGRESQL: Final = "postgresql://"
 
 
 def open_store(url: str, catalogue: Catalogue) -> Store:
@@ -19,17 +20,21 @@ def open_store(url: str, catalogue: Catalogue) -> Store:
 
     Args:
         url: `embedded:FILE`; bare `embedded:` is `engine.db` in the user's data folder for knobctl.
+            Or a `postgresql://` URI, as libpq reads it.
         catalogue: The knobs that it keeps.
 
     Raises:
         UsageError: If the URL names no store that is offered.
         EngineError: If the store cannot be used.
     """
+    if url.startswith(POSTGRESQL):
+        return _postgres(url, catalogue)
     file = embedded_file(url)
     if file is None:
         raise UsageError(
             f"no store is offered at {url.partition(':')[0]}:",
-            hint="write embedded:FILE, or embedded: alone for engine.db in your data folder",
+            hint="write embedded:FILE, embedded: alone for engine.db in your data folder,"
+            " or postgresql://HOST/DATABASE",
         )
     from knobctl.server.store.sqlite import SqliteStore
 
@@ -42,6 +47,35 @@ def embedded_file(url: str) -> Path | None:
         return None
     named = url.removeprefix(EMBEDDED)
     return Path(named) if named else _own_file()
+
+
+def shown(url: str) -> str:
+    """Name a store without what may be secret in its URL: the user, the password, the parameters."""
+    if not url.startswith(POSTGRESQL):
+        return url
+    from urllib.parse import parse_qs, urlsplit
+
+    try:
+        parts = urlsplit(url)
+        named = parse_qs(parts.query)
+    except ValueError:
+        return POSTGRESQL
+    place = parts.netloc.rpartition("@")[2] or ",".join(named.get("host", []))
+    path = parts.path or "".join(f"/{name}" for name in named.get("dbname", []))
+    return f"{POSTGRESQL}{place}{path}"
+
+
+def _postgres(url: str, catalogue: Catalogue) -> Store:
+    try:
+        from knobctl.server.store.postgres import PostgresStore
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in {"sqlalchemy", "psycopg"}:
+            raise
+        raise UsageError(
+            "a store in PostgreSQL needs packages that are not installed",
+            hint="pip install 'knobctl[cluster]'",
+        ) from error
+    return PostgresStore(url, shown(url), catalogue)
 
 
 def _own_file() -> Path:

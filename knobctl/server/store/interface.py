@@ -17,6 +17,10 @@ class StoreUnavailableError(Exception):
     """The store cannot be asked, or what it holds cannot be read. Nothing was written."""
 
 
+class OutcomeUnknownError(StoreUnavailableError):
+    """The store was lost while it committed, and cannot be asked whether it did."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnobsRow:
     """One tenant's set as the store holds it."""
@@ -57,6 +61,9 @@ class Session(Protocol):
     @property
     def corpus(self) -> CorpusSession:
         """The catalogue of chunks."""
+
+    def store_id(self) -> str:
+        """What tells this store from every other: 32 hexadecimal digits, made with it."""
 
     def revision(self, tenant: str) -> int | None:
         """The revision of a tenant's set; None where none was ever written."""
@@ -110,6 +117,9 @@ class Store(Protocol):
 
     def ingesting(self, tenant: str) -> AbstractContextManager[Session]:
         """A session that nobody else writes this tenant's corpus beside; otherwise like `writing`."""
+
+    def indexing(self, tenant: str) -> AbstractContextManager[Session]:
+        """A session beside which nobody else brings an index outside the store forward for this tenant."""
 
     def close(self) -> None:
         """Give back connections and files."""

@@ -91,6 +91,10 @@ class SqliteStore:
         """A session that nobody else writes this tenant's corpus beside, because nobody writes at all."""
         return self.writing()
 
+    def indexing(self, tenant: str) -> AbstractContextManager[SqliteSession]:  # noqa: ARG002  as above
+        """A session beside which nobody else brings an index forward, because nobody writes at all."""
+        return self.writing()
+
     def close(self) -> None:
         """Close the idle connections; those in use are closed when they are given back."""
         while self._idle:
@@ -161,6 +165,13 @@ class SqliteSession:
     def corpus(self) -> SqliteCorpus:
         """The catalogue of chunks."""
         return SqliteCorpus(self._connection)
+
+    def store_id(self) -> str:
+        """What tells this store from every other."""
+        found: str = self._connection.execute(
+            "SELECT value FROM store_facts WHERE name = 'store_id'"
+        ).fetchone()[0]
+        return found
 
     def revision(self, tenant: str) -> int | None:
         """The revision of a tenant's set."""

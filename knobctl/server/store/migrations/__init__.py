@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 APPLICATION_ID: Final = 0x6B6E6F62
 """What marks a file as ours: `knob`."""
-STEPS: Final = ("0001_knobs_audit_principals.sql", "0002_chunks.sql")
+STEPS: Final = ("0001_knobs_audit_principals.sql", "0002_chunks.sql", "0003_store_id.sql")
 """In order; the number of those applied is the file's `user_version`."""
 
 _OWN_COLUMNS: Final = {

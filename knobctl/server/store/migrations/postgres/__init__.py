@@ -1,0 +1,1 @@
+"""The schema of the store in PostgreSQL, brought forward by alembic."""

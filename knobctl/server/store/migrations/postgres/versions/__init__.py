@@ -1,0 +1,1 @@
+"""The steps, in order; `NEWEST` in `postgres_schema` names the last."""

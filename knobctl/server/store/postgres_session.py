@@ -1,0 +1,200 @@
+"""One transaction of the store in PostgreSQL: sets, audit events and principals."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import select
+from sqlalchemy.dialects.postgresql import insert
+
+from knobctl.server.auth import Caller, Principal
+from knobctl.server.store.interface import Answered, KnobsRow, RequestKey, StoreUnavailableError
+from knobctl.server.store.postgres_corpus import PostgresCorpus
+from knobctl.server.store.postgres_tables import EVENTS, FACTS, PRINCIPALS, among
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import ColumnElement, Connection, Row, Table
+
+
+class PostgresSession:
+    """One transaction."""
+
+    def __init__(self, connection: Connection, knobs: Table) -> None:
+        self.connection = connection
+        self._table = knobs
+        self._knobs = [column.name for column in knobs.c if column.name not in _ROW_COLUMNS]
+
+    @property
+    def corpus(self) -> PostgresCorpus:
+        """The catalogue of chunks."""
+        return PostgresCorpus(self.connection)
+
+    def store_id(self) -> str:
+        """What tells this store from every other."""
+        found: str = self.connection.execute(
+            select(FACTS.c.value).where(FACTS.c.name == "store_id")
+        ).scalar_one()
+        return found
+
+    def revision(self, tenant: str) -> int | None:
+        """The revision of a tenant's set."""
+        found: int | None = self.connection.execute(
+            select(self._table.c.revision).where(self._table.c.tenant_id == tenant)
+        ).scalar()
+        return found
+
+    def row(self, tenant: str) -> KnobsRow | None:
+        """One tenant's set."""
+        row = self.connection.execute(
+            select(self._table).where(self._table.c.tenant_id == tenant)
+        ).first()
+        return self._row(row) if row else None
+
+    def rows(self, tenants: frozenset[str] | None, *, after: str, limit: int) -> list[KnobsRow]:
+        """Sets by tenant."""
+        column = self._table.c.tenant_id
+        found = self.connection.execute(
+            select(self._table)
+            .where(column > after, among(column, tenants))
+            .order_by(column)
+            .limit(limit)
+        )
+        return [self._row(row) for row in found]
+
+    def last_event(self, tenant: str) -> dict[str, Any] | None:
+        """The tenant's newest audit event."""
+        return self._event(EVENTS.c.tenant_id == tenant)
+
+    def event_at(self, tenant: str, revision: int) -> dict[str, Any] | None:
+        """The audit event that made a revision."""
+        return self._event(EVENTS.c.tenant_id == tenant, EVENTS.c.revision == revision)
+
+    def events(
+        self, tenants: frozenset[str] | None, *, since: str, after: int, limit: int
+    ) -> list[tuple[int, dict[str, Any]]]:
+        """Audit events, oldest first."""
+        found = self.connection.execute(
+            select(EVENTS.c.sequence, EVENTS.c.event)
+            .where(
+                EVENTS.c.sequence > after,
+                EVENTS.c.occurred_at >= since,
+                among(EVENTS.c.tenant_id, tenants),
+            )
+            .order_by(EVENTS.c.sequence)
+            .limit(limit)
+        )
+        return [(sequence, _object(event)) for sequence, event in found]
+
+    def answered(self, key: RequestKey) -> Answered | None:
+        """What a request with this key led to."""
+        row = self.connection.execute(
+            select(EVENTS.c.request_digest, EVENTS.c.event).where(
+                EVENTS.c.tenant_id == key.tenant,
+                EVENTS.c.actor == key.actor,
+                EVENTS.c.idempotency_key == key.key,
+            )
+        ).first()
+        return Answered(digest=row[0], event=_object(row[1])) if row else None
+
+    def write(self, row: KnobsRow, event: Mapping[str, Any], key: RequestKey | None) -> None:
+        """Replace a set and append its event."""
+        values = {column: getattr(row, name) for column, name in _ROW_COLUMNS.items()}
+        values |= {name: row.values[name] for name in self._knobs}
+        put = insert(self._table)
+        self.connection.execute(
+            put.on_conflict_do_update(
+                index_elements=["tenant_id"], set_={name: put.excluded[name] for name in values}
+            ),
+            values,
+        )
+        self.connection.execute(
+            EVENTS.insert(),
+            {
+                "tenant_id": row.tenant,
+                "revision": row.revision,
+                "occurred_at": event["occurred_at"],
+                "actor": event["actor"],
+                "idempotency_key": key.key if key else None,
+                "request_digest": key.digest if key else None,
+                "event": json.dumps(event),
+            },
+        )
+
+    def principal(self, token_id: str) -> Principal | None:
+        """The principal of a token's public half."""
+        row = self.connection.execute(
+            select(PRINCIPALS).where(PRINCIPALS.c.token_id == token_id)
+        ).first()
+        if row is None:
+            return None
+        caller = Caller(
+            subject=row.subject,
+            clearance=row.clearance,
+            tenants=frozenset(_json(row.tenants)) if row.tenants else None,
+            sources=frozenset(_json(row.sources)) if row.sources else None,
+        )
+        return Principal(
+            token_id=token_id,
+            secret_hash=row.secret_hash,
+            caller=caller,
+            created_at=row.created_at,
+        )
+
+    def add_principal(self, principal: Principal) -> None:
+        """Keep a new principal."""
+        caller = principal.caller
+        self.connection.execute(
+            PRINCIPALS.insert(),
+            {
+                "token_id": principal.token_id,
+                "secret_hash": principal.secret_hash,
+                "subject": caller.subject,
+                "clearance": caller.clearance,
+                "tenants": _list(caller.tenants),
+                "sources": _list(caller.sources),
+                "created_at": principal.created_at,
+            },
+        )
+
+    def _row(self, row: Row[Any]) -> KnobsRow:
+        found = row._mapping
+        own = {name: found[column] for column, name in _ROW_COLUMNS.items()}
+        return KnobsRow(**own, values={name: found[name] for name in self._knobs})
+
+    def _event(self, *conditions: ColumnElement[bool]) -> dict[str, Any] | None:
+        text = self.connection.execute(
+            select(EVENTS.c.event).where(*conditions).order_by(EVENTS.c.sequence.desc()).limit(1)
+        ).scalar()
+        return None if text is None else _object(text)
+
+
+_ROW_COLUMNS: Final = {
+    # column: attribute of KnobsRow
+    "tenant_id": "tenant",
+    "revision": "revision",
+    "updated_at": "updated_at",
+    "updated_by": "updated_by",
+    "head_hash": "head_hash",
+    "seal": "seal",
+}
+
+
+def _json(text: str) -> Any:  # noqa: ANN401  any JSON
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise StoreUnavailableError("the store holds text that is no JSON") from error
+
+
+def _object(text: str) -> dict[str, Any]:
+    value = _json(text)
+    if not isinstance(value, dict):
+        raise StoreUnavailableError("the store holds an event that is none")
+    return value
+
+
+def _list(names: frozenset[str] | None) -> str | None:
+    return None if names is None else json.dumps(sorted(names))
