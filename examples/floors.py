@@ -17,13 +17,16 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from knobctl.engine.opening import open_engine
+from knobctl import load_catalogue
+from knobctl.engine.embedded import open_embedded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
 DATA = Path(__file__).parent / "squad2-dev"
 TENANT = "squad2-dev"
@@ -72,12 +75,15 @@ def ask(engine: str) -> Iterator[dict[str, tuple[float, tuple[str, ...]]]]:
         for row in csv.DictReader(file, delimiter="\t"):
             relevant.setdefault(row["query_id"], set()).add(row["doc_id"])
     questions = [query for query in read("queries.jsonl") if query["kind"] == "answerable"]
-    with open_engine(engine) as opened:
-        for batch in batches(questions, BATCH):
-            request = {"config": KNOBS, "queries": [query["text"] for query in batch]}
-            answered = opened.evaluate(TENANT, request)["evaluations"]
-            for query, evaluation in zip(batch, answered, strict=True):
-                yield best_hits(evaluation.get("candidates", []), relevant[query["id"]])
+    opened = open_embedded(
+        engine, load_catalogue(), actor="floors", clock=lambda: datetime.now(UTC)
+    )
+    for batch in batches(questions, BATCH):
+        request = {"config": KNOBS, "queries": [query["text"] for query in batch]}
+        answered = opened.evaluate(TENANT, request)["evaluations"]
+        for query, evaluation in zip(batch, answered, strict=True):
+            yield best_hits(evaluation.get("candidates", []), relevant[query["id"]])
+    opened.close()
 
 
 def best_hits(
