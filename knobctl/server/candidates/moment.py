@@ -1,0 +1,100 @@
+"""What one tenant's indexes held at one version: readers keep it, followers put another in its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from knobctl.server.candidates.interface import CandidatesUnavailableError
+from knobctl.server.candidates.nearest import best_rows, cosines, ranked
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from knobctl.server.candidates.graph import Coverage
+    from knobctl.server.candidates.interface import Vector
+    from knobctl.server.candidates.words import Words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """The indexes of one tenant at one version of its corpus. Nothing in it changes."""
+
+    version: int
+    ids: Sequence[str]
+    """By row. The list goes on growing behind the rows of this moment."""
+    row_of: Mapping[str, int]
+    source_numbers: Mapping[str, int]
+    matrix: NDArray[np.float32]
+    sources: NDArray[np.int32]
+    usable: NDArray[np.bool_]
+    """Which rows are there and have a vector that can be compared."""
+    all_usable: bool
+    words: Words
+    coverage: Coverage | None = None
+    """The graph over most of the rows, where there is one."""
+
+    def by_vector(
+        self, vector: Vector, *, limit: int, sources: frozenset[str] | None
+    ) -> list[tuple[str, float]]:
+        """The nearest chunks with their cosines."""
+        if not self.row_of:
+            return []
+        self._require_comparable(vector)
+        numbers = self._numbers(sources)
+        if numbers is not None:
+            table = np.zeros(len(self.source_numbers), np.bool_)
+            table[numbers] = True
+            admitted = self.usable & table[self.sources]
+            rows = best_rows(self.matrix, vector, limit=limit, admitted=admitted)
+        elif self.coverage is not None:
+            rows = self.coverage.best_rows(self.matrix, self.usable, vector, limit=limit)
+        else:
+            admitted_all = None if self.all_usable else self.usable
+            rows = best_rows(self.matrix, vector, limit=limit, admitted=admitted_all)
+        scores = cosines(self.matrix, rows, vector)
+        return ranked(self.ids, rows, scores, limit=limit)
+
+    def by_words(self, text: str, *, limit: int, sources: frozenset[str] | None) -> list[str]:
+        """The best lexical matches."""
+        numbers = self._numbers(sources)
+        if numbers == []:
+            return []
+        return self.words.ranked(text, self.ids, limit=limit, sources=numbers)
+
+    def cosines(self, vector: Vector, chunk_ids: Collection[str]) -> dict[str, float]:
+        """The cosine between a vector and each of these chunks."""
+        names = [name for name in chunk_ids if self._has_vector(name)]
+        if not names:
+            return {}
+        self._require_comparable(vector)
+        rows = np.array([self.row_of[name] for name in names], np.intp)
+        return dict(zip(names, cosines(self.matrix, rows, vector).tolist(), strict=True))
+
+    def vectors(self, chunk_ids: Collection[str]) -> dict[str, Vector]:
+        """The vector of each of these chunks."""
+        return {
+            name: self.matrix[self.row_of[name]] for name in chunk_ids if self._has_vector(name)
+        }
+
+    def _has_vector(self, name: str) -> bool:
+        row = self.row_of.get(name)
+        return row is not None and bool(self.usable[row])
+
+    def _numbers(self, sources: frozenset[str] | None) -> list[int] | None:
+        """Numbers of the sources to look in; None where they are all that there are."""
+        known = self.source_numbers
+        if sources is None or known.keys() <= sources:
+            return None
+        return sorted(known[name] for name in sources if name in known)
+
+    def _require_comparable(self, vector: Vector) -> None:
+        if vector.shape != (self.matrix.shape[1],) or not np.isfinite(vector).all():
+            raise CandidatesUnavailableError(
+                f"a vector of shape {vector.shape} cannot be compared with chunks of {self.matrix.shape[1]}"
+                " dimensions, or is not finite"
+            )
