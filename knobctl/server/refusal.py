@@ -31,7 +31,7 @@ class Violation:
 
 
 class ServiceError(Exception):
-    """The service refuses a call; nothing was written."""
+    """The service refuses a call; nothing was written, unless the message says that it is not known."""
 
     def __init__(self, code: Code, message: str, violations: tuple[Violation, ...] = ()) -> None:
         super().__init__(message)

@@ -12,7 +12,12 @@ import rfc8785
 from knobctl.server.audit import updated_event
 from knobctl.server.in_force import set_after
 from knobctl.server.refusal import Code, ServiceError
-from knobctl.server.store.interface import KnobsRow, RequestKey, StoreUnavailableError
+from knobctl.server.store.interface import (
+    KnobsRow,
+    OutcomeUnknownError,
+    RequestKey,
+    StoreUnavailableError,
+)
 from knobctl.server.stored import Updated, revision_number, sealed
 
 if TYPE_CHECKING:
@@ -89,6 +94,13 @@ class Replacing:
                 event = self._answered(session, change) or self._write(
                     session, change, wanted(session)
                 )
+        except OutcomeUnknownError as error:
+            log.critical("what became of a change of %r is not known: %s", change.tenant, error)
+            raise ServiceError(
+                Code.UNAVAILABLE,
+                "the store was lost while it wrote; whether the change is in force is not known:"
+                " read the set, or repeat the call with the same Idempotency-Key",
+            ) from error
         except StoreUnavailableError as error:
             log.critical("a change of %r could not be written: %s", change.tenant, error)
             raise ServiceError(
