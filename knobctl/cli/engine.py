@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
 from knobctl.cli.options import Settings, common_options
-from knobctl.errors import ExitCode, UsageError
+from knobctl.errors import ExitCode, KnobctlError, UsageError
 
 if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
     from knobctl.server.knobs import KnobsService
+    from knobctl.server.opening import Services
+
+    F = TypeVar("F", bound=Callable[..., object])
 
 CLEARANCES: Final = ("L0", "L1", "L2", "L3", "L4", "L5")
 
@@ -21,56 +27,120 @@ store_option = click.option(
     show_default=True,
     envvar="KNOBCTL_STORE",
     metavar="URL",
-    help="embedded:FILE, or embedded: alone for engine.db in your data folder.",
+    help="embedded:FILE, embedded: alone for engine.db in your data folder, or postgresql://HOST/DATABASE.",
 )
 
 
 @click.group()
 def command() -> None:
-    """Run the reference engine: the knobs of many tenants over HTTP."""
+    """Run the reference engine: knobs and retrieval for many tenants, over HTTP and gRPC."""
+
+
+candidates_option = click.option(
+    "--candidates",
+    envvar="KNOBCTL_CANDIDATES",
+    metavar="URL",
+    help="milvus:URL of a Milvus that holds the indexes of retrieval; in this process if left out.",
+)
+embedder_option = click.option(
+    "--embedder",
+    envvar="KNOBCTL_EMBEDDER",
+    metavar="SPEC",
+    help="minilm (what is shipped, and the default), openai:BASE_URL#MODEL, fastembed:MODEL or"
+    " sentence-transformers:MODEL. A key for an endpoint is taken from KNOBCTL_EMBEDDER_KEY alone.",
+)
+
+
+def _port_option(name: str, text: str) -> Callable[[F], F]:
+    return click.option(
+        name,
+        type=click.IntRange(0, 65535),
+        default=0,
+        show_default=True,
+        help=f"{text}; 0 takes a free one.",
+    )
 
 
 @command.command()
 @store_option
+@candidates_option
+@embedder_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    show_default=True,
-    help="Port to listen on; 0 takes a free one.",
-)
+@_port_option("--port", "Port for HTTP: Connect, JSON, probes")
+@_port_option("--grpc-port", "Port for gRPC, without TLS; both ports answer everything")
 @click.option(
     "--port-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help='Write {"http": PORT} here once calls are answered.',
+    help='Write {"http": PORT, "grpc": PORT} here once calls are answered.',
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(0, min_open=True),
+    metavar="N",
+    help="Most calls a second of one principal, 2 seconds' worth at once; any number if left out.",
+)
+@click.option(
+    "--drain",
+    "drain_s",
+    type=click.FloatRange(0),
+    default=0,
+    show_default=True,
+    metavar="SECONDS",
+    help="After SIGTERM, how long to go on answering while /readyz says 503, for a balancer to see it.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Of the lines on stderr; -v adds one for each call.",
 )
 @common_options(formats=())
-def serve(settings: Settings, store: str, host: str, port: int, port_file: Path | None) -> ExitCode:
+def serve(
+    settings: Settings,
+    store: str,
+    candidates: str | None,
+    embedder: str | None,
+    host: str,
+    port: int,
+    grpc_port: int,
+    port_file: Path | None,
+    rate: float | None,
+    drain_s: float,
+    log_format: str,
+) -> ExitCode:
     """Serve until SIGTERM or SIGINT; calls in flight are finished.
 
-    Speaks the Connect protocol: POST with a JSON body. Callers need a token of `knobctl engine token`.
-    """
-    from knobctl.server.serving import listen, serve
+    Speaks Connect (POST with a JSON body) and gRPC. Callers need a token of `knobctl engine token`.
 
-    _log_to_stderr(settings)
+    Open to everybody, without a token: /healthz, /readyz, /metrics (which names tenants), gRPC
+    health and reflection. A request may have 1 MiB, of chunks 16 MiB.
+    """
+    from knobctl.server.applications import Limits
+    from knobctl.server.serving import listen, serve
+    from knobctl.server.store import shown
+
+    say = _log_to_stderr(settings, log_format)
     if settings.schema:
         _refuse_other_messages(settings.schema)
-    service = _open(store, settings.schema)
+    services = _open_services(store, settings.schema, candidates, embedder)
     try:
-        listening = listen(host, port)
-        taken = listening.getsockname()[1]
-        shown = f"[{host}]" if ":" in host else host
+        listening = [listen(host, port, "--port"), listen(host, grpc_port, "--grpc-port")]
+        http, grpc = (one.getsockname()[1] for one in listening)
+        at = f"[{host}]" if ":" in host else host
+        is_open = not _is_loopback(listening[0])
 
         def ready() -> None:
             if port_file:
-                _write_ports(port_file, taken)
-            settings.say(f"knobctl engine on http://{shown}:{taken}, store {store}")
+                _write_ports(port_file, http=http, grpc=grpc)
+            say(f"knobctl engine on http://{at}:{http}, gRPC on {at}:{grpc}, store {shown(store)}")
+            if is_open:
+                say(f"{host} is open to the network without TLS: tokens travel in clear")
 
-        serve(service, listening, ready=ready)
+        serve(services, listening, ready=ready, limits=Limits(calls_per_s=rate), drain_s=drain_s)
     finally:
-        service.close()
+        services.close()
     return ExitCode.OK
 
 
@@ -157,21 +227,68 @@ def _refuse_other_messages(schema: Path) -> None:
         )
 
 
-def _write_ports(path: Path, http: int) -> None:
+def _open_services(
+    store: str, schema: Path | None, candidates: str | None, embedder: str | None
+) -> Services:
+    """Open what is served; what retrieval is asked to use must be there before calls come."""
+    import os
+    from datetime import UTC, datetime
+
+    from knobctl.knobs import load_catalogue
+    from knobctl.server.opening import open_services
+
+    services = open_services(
+        store,
+        load_catalogue(schema),
+        clock=lambda: datetime.now(UTC),
+        candidates_url=candidates,
+        embedder=embedder,
+        embedder_key=os.environ.get("KNOBCTL_EMBEDDER_KEY"),
+    )
+    try:
+        asked = "--embedder" if embedder else "--candidates" if candidates else ""
+        if asked and services.missing:
+            raise UsageError(f"{asked}: {services.missing}")
+        if asked:
+            services.context  # noqa: B018  opens it
+    except KnobctlError:
+        services.close()
+        raise
+    return services
+
+
+def _is_loopback(listening: socket.socket) -> bool:
+    from ipaddress import ip_address
+
+    return ip_address(listening.getsockname()[0]).is_loopback
+
+
+def _write_ports(path: Path, *, http: int, grpc: int) -> None:
     import json
 
     from knobctl.documents.files import write_atomically
 
     try:
-        write_atomically(path, json.dumps({"http": http}).encode() + b"\n")
+        write_atomically(path, json.dumps({"http": http, "grpc": grpc}).encode() + b"\n")
     except OSError as error:
         raise UsageError(f"--port-file cannot write {path}: {error.strerror}") from error
 
 
-def _log_to_stderr(settings: Settings) -> None:
+def _log_to_stderr(settings: Settings, log_format: str) -> Callable[[str], None]:
+    """Send log lines to stderr, and give what says a line there for the person who started the engine."""
     import logging
 
+    from knobctl.server.request_log import FORMATTERS, NamesItsCall
+
+    handler = logging.StreamHandler()
+    handler.addFilter(NamesItsCall())
+    handler.setFormatter(FORMATTERS[log_format]())
     logging.basicConfig(
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        level=logging.INFO if settings.verbose else logging.WARNING,
+        level=logging.INFO if settings.verbose else logging.WARNING, handlers=[handler]
     )
+    logging.getLogger("knobctl.server.http").setLevel(logging.WARNING)  # it says the ports again
+    if log_format == "text":
+        return settings.say
+    talk = logging.getLogger("knobctl.engine")
+    talk.setLevel(logging.WARNING if settings.quiet else logging.INFO)
+    return talk.info

@@ -6,31 +6,37 @@ import asyncio
 import logging
 import signal
 import socket
-from typing import TYPE_CHECKING, Any, Final
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
 
 from hypercorn.asyncio import serve as serve_asgi
 from hypercorn.config import Config
 
 from knobctl.errors import KnobctlError, UsageError
-from knobctl.server.rpc import knobs_application
+from knobctl.server.applications import Engine, Limits
+from knobctl.server.limits import Stopping
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
-    from knobctl.server.knobs import KnobsService
+    from knobctl.server.opening import Services
 
 GRACE_S: Final = 10.0
 """How long calls in flight may take after a stop."""
 KEEP_ALIVE_S: Final = 75.0
 """How long a connection may idle: longer than a client thinks between two calls."""
+LARGEST_HEADERS: Final = 32 << 10
+"""Bytes of a request's headers."""
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, option: str = "--port") -> socket.socket:
     """Take a port.
 
     Args:
         host: Name or address to bind to.
         port: 0 for any free one.
+        option: What it was chosen with.
 
     Raises:
         UsageError: If it cannot be had.
@@ -45,18 +51,27 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise UsageError(
             f"cannot listen on {host} port {port}: {error.strerror}",
-            hint="choose another --port; 0 takes any free one",
+            hint=f"choose another {option}; 0 takes any free one",
         ) from error
     return listening
 
 
-def serve(service: KnobsService, listening: socket.socket, *, ready: Callable[[], None]) -> None:
-    """Serve on a port that was taken, until SIGTERM or SIGINT; calls in flight are finished.
+def serve(
+    services: Services,
+    listening: Sequence[socket.socket],
+    *,
+    ready: Callable[[], None],
+    limits: Limits | None = None,
+    drain_s: float = 0.0,
+) -> None:
+    """Serve on ports that were taken, until SIGTERM or SIGINT; calls in flight are finished.
 
     Args:
-        service: The knobs service.
-        listening: The socket of `listen`.
+        services: What is served.
+        listening: Sockets of `listen`; each answers everything.
         ready: Called when calls are answered; what it raises ends the serving and is raised here.
+        limits: What an operator chose.
+        drain_s: How long, after the signal, new calls are still answered while /readyz says no.
     """
     failures: list[KnobctlError] = []
 
@@ -71,48 +86,53 @@ def serve(service: KnobsService, listening: socket.socket, *, ready: Callable[[]
         else:
             await stop.wait()
 
-    asyncio.run(answer_calls(service, listening, until=until_signalled))
+    asyncio.run(
+        answer_calls(services, listening, until=until_signalled, limits=limits, drain_s=drain_s)
+    )
     if failures:
         raise failures[0]
 
 
 async def answer_calls(
-    service: KnobsService, listening: socket.socket, *, until: Callable[[], Awaitable[None]]
+    services: Services,
+    listening: Sequence[socket.socket],
+    *,
+    until: Callable[[], Awaitable[None]],
+    limits: Limits | None = None,
+    drain_s: float = 0.0,
 ) -> None:
-    """Answer calls on a port until `until`, which begins when calls are answered, comes to its end."""
+    """Answer calls on ports until `until`, which begins when calls are answered, comes to its end."""
+    stopping, stopped = Stopping(), asyncio.Event()
+
+    async def until_drained() -> None:
+        await until()
+        stopping.begin()
+        await asyncio.sleep(drain_s)
+        stopped.set()
+
+    engine = Engine(services, stopping, limits or Limits())
+    serving = asyncio.ensure_future(
+        serve_asgi(engine, _config(listening), shutdown_trigger=until_drained)
+    )
+    ending = asyncio.ensure_future(stopped.wait())
+    await asyncio.wait((serving, ending), return_when=asyncio.FIRST_COMPLETED)
+    ending.cancel()
+    # A Python from 3.12.1 on waits for every connection, however long, before the server counts our grace.
+    await asyncio.wait((serving,), timeout=GRACE_S + 1)
+    if not serving.done():
+        serving.cancel()
+    with suppress(asyncio.CancelledError):
+        await serving
+
+
+def _config(listening: Sequence[socket.socket]) -> Config:
     config = Config()
-    config.bind = [f"fd://{listening.detach()}"]
+    config.bind = [f"fd://{one.detach()}" for one in listening]
     config.graceful_timeout = GRACE_S
     config.keep_alive_timeout = KEEP_ALIVE_S
+    config.keep_alive_max_requests = sys.maxsize
     config.include_server_header = False
+    config.h11_max_incomplete_size = LARGEST_HEADERS
+    config.h2_max_header_list_size = LARGEST_HEADERS
     config.errorlog = logging.getLogger("knobctl.server.http")
-    applications = {app.path: app for app in [knobs_application(service)]}
-    await serve_asgi(Mounted(applications), config, shutdown_trigger=until)
-
-
-class Mounted:
-    """ASGI applications by the path of their service."""
-
-    def __init__(self, applications: dict[str, Any]) -> None:
-        self._applications = applications
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401  ASGI's own types are no stricter
-        """Pass a request to its service; answer 404 where there is none."""
-        if scope["type"] == "lifespan":
-            await _lifespan(receive, send)
-            return
-        service = "/" + scope["path"].lstrip("/").partition("/")[0]
-        application = self._applications.get(service)
-        if application and scope["type"] == "http":
-            await application(scope, receive, send)
-            return
-        await send({"type": "http.response.start", "status": 404, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
-
-
-async def _lifespan(receive: Any, send: Any) -> None:  # noqa: ANN401  as above
-    while True:
-        message = await receive()
-        await send({"type": f"{message['type']}.complete"})
-        if message["type"] == "lifespan.shutdown":
-            return
+    return config

@@ -71,7 +71,8 @@ def test_serve_stops_gracefully(tmp_path: Path, number: signal.Signals) -> None:
         process.send_signal(number)
         out, err = process.communicate(timeout=20)
     assert (process.returncode, out) == (0, "")
-    assert err == f"knobctl engine on {address}, store embedded:h.db\n"
+    grpc = json.loads((tmp_path / "ports.json").read_text())["grpc"]
+    assert err == f"knobctl engine on {address}, gRPC on 127.0.0.1:{grpc}, store embedded:h.db\n"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("h.db")] == ["h.db"]
 
 

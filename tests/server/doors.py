@@ -10,16 +10,19 @@ import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
+from knobctl.server.knobs import KnobsService
+from knobctl.server.opening import RetrievalParts, Services
 from knobctl.server.refusal import ServiceError
 from knobctl.server.serving import answer_calls, listen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from knobctl.server.applications import Limits
     from knobctl.server.auth import Caller
-    from knobctl.server.knobs import KnobsService
     from knobctl.server.stored import Stored, Updated
 
 SERVICE = "upsquad.contextengine.v1.ContextEngineKnobsConfigService"
@@ -329,8 +332,12 @@ def _wire(value: Any) -> Any:
 
 
 @contextmanager
-def served(service: KnobsService) -> Iterator[str]:
-    """Serve a service on a free port, in a thread, and give its address."""
+def served(
+    services: KnobsService | Services, *, limits: Limits | None = None, drain_s: float = 0.0
+) -> Iterator[str]:
+    """Serve services, or knobs alone, on a free port, in a thread, and give the address."""
+    if isinstance(services, KnobsService):
+        services = knobs_alone(services)
     listening = listen("127.0.0.1", 0)
     port = listening.getsockname()[1]
     ready, stop = threading.Event(), threading.Event()
@@ -339,9 +346,8 @@ def served(service: KnobsService) -> Iterator[str]:
         ready.set()
         await asyncio.to_thread(stop.wait)
 
-    thread = threading.Thread(
-        target=lambda: asyncio.run(answer_calls(service, listening, until=until_stopped))
-    )
+    calls = answer_calls(services, [listening], until=until_stopped, limits=limits, drain_s=drain_s)
+    thread = threading.Thread(target=lambda: asyncio.run(calls))
     thread.start()
     try:
         assert ready.wait(10)
@@ -349,3 +355,9 @@ def served(service: KnobsService) -> Iterator[str]:
     finally:
         stop.set()
         thread.join()
+
+
+def knobs_alone(service: KnobsService) -> Services:
+    """The services of a base install: knobs, and words about what is missing."""
+    parts = RetrievalParts(clock=lambda: datetime.now(UTC))
+    return Services(service, parts, missing="retrieval needs more: pip install 'knobctl[engine]'")

@@ -1,7 +1,8 @@
-"""The JSON of the wire, with every fault of a config named before the mapping could hide it.
+"""The JSON of the wire, with every fault of a request named before the mapping could hide it.
 
 The proto3 JSON mapping drops an unknown name of an enum, rounds `1e-400` to 0 and lets the last of
-two spellings win. In a full replace each of these would silently reset a knob, so they are refused.
+two spellings win. In a full replace each of these would silently reset a knob, and a floor of 0 means
+another floor, so they are refused.
 """
 
 from __future__ import annotations
@@ -13,10 +14,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from connectrpc.code import Code
 from connectrpc.codec import proto_json_codec
 from connectrpc.errors import ConnectError
+from protobuf import DescFieldValueScalar, ScalarType
 
 from knobctl.knobs import KnobType
 from knobctl.server.refusal import Violation, invalid
 from knobctl.server.requests import value_violation
+from knobctl.server.wire.bad_request_pb import BadRequest
+from knobctl.server.wire.context_pb import (
+    AssembleContextRequest,
+    EvaluateRequest,
+    SearchRequest,
+)
 from knobctl.server.wire.errors import connect_error
 from knobctl.server.wire.knobs_service_pb import UpdateContextEngineKnobsConfigRequest
 from knobctl.text import visible
@@ -24,13 +32,14 @@ from knobctl.text import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from protobuf import Message
+    from protobuf import DescField, Message
 
     from knobctl.knobs import Catalogue, Knob
 
     M = TypeVar("M", bound=Message)
 
 _NUMBER: Final = re.compile(r"-?(?:[0-9]+)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_FIELD: Final = re.compile(r"for field [\w.]*?(\w+)$")
 _NOT_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
@@ -44,8 +53,19 @@ class _Literal(str):
     __slots__ = ()
 
 
-class ConfigJsonCodec:
-    """The JSON codec of the knobs service."""
+LOOKED_AT: Final = frozenset(
+    [
+        UpdateContextEngineKnobsConfigRequest,
+        SearchRequest,
+        AssembleContextRequest,
+        EvaluateRequest,
+    ]
+)
+"""The requests whose JSON is read twice. Chunks are not: they are large, and hold no number."""
+
+
+class StrictJsonCodec:
+    """The JSON codec of the services."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -63,35 +83,65 @@ class ConfigJsonCodec:
         """Read a message.
 
         Raises:
-            ConnectError: `invalid_argument`, with a violation for each knob at fault.
+            ConnectError: `invalid_argument`, with a violation for each field at fault.
         """
-        if message_class is UpdateContextEngineKnobsConfigRequest:
-            violations = tuple(config_violations(self._catalogue, bytes(data)))
+        if message_class in LOOKED_AT:
+            violations = tuple(request_violations(self._catalogue, bytes(data), message_class))
             if violations:
                 raise connect_error(invalid(*violations))
         try:
             message: M = self._mapping.decode(data, message_class)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
-            raise ConnectError(
-                Code.INVALID_ARGUMENT,
-                f"the body is no JSON of this request: {visible(str(error)[:200])}",
-            ) from error
+            raise _no_request(str(error)[:200]) from error
         return message
 
 
-def config_violations(catalogue: Catalogue, body: bytes) -> Iterator[Violation]:
-    """Look at the `config` of an Update's JSON; what is no such JSON is left to the mapping to refuse."""
+def _no_request(reason: str) -> ConnectError:
+    """Say why a body is no request, and which field it is that is at fault if the mapping names one."""
+    message = f"the body is no JSON of this request: {visible(reason)}"
+    named = _FIELD.search(reason)
+    violations = [BadRequest.FieldViolation(field=named[1], description=message)] if named else []
+    details = [BadRequest(field_violations=violations)] if violations else []
+    return ConnectError(Code.INVALID_ARGUMENT, message, details)
+
+
+def request_violations(
+    catalogue: Catalogue, body: bytes, message_class: type[Message]
+) -> Iterator[Violation]:
+    """Look at a request's JSON; what is no such JSON is left to the mapping to refuse."""
     try:
         request = json.loads(body, object_pairs_hook=_Pairs, parse_float=_Literal)
     except (ValueError, RecursionError):
         return
     if not isinstance(request, _Pairs):
         return
-    configs = [value for key, value in request if key == "config"]
-    if len(configs) > 1:
-        yield Violation("config", "config is given twice")
-    if configs and isinstance(configs[-1], _Pairs):
-        yield from _knob_violations(catalogue, configs[-1])
+    fields = message_class.desc().fields
+    names = {field.json_name: field.name for field in fields}
+    numbers = {field.name for field in fields if _is_double(field)}
+    seen: set[str] = set()
+    for key, written in request:
+        name = names.get(key, key)
+        if name in seen and name in names.values():
+            yield Violation(name, f"{name} is given twice")
+        seen.add(name)
+        if name == "config" and isinstance(written, _Pairs):
+            yield from _knob_violations(catalogue, written)
+        elif name in numbers and (violation := _too_small(name, written)):
+            yield violation
+
+
+def _is_double(field: DescField) -> bool:
+    return isinstance(field.value, DescFieldValueScalar) and field.value.scalar is ScalarType.DOUBLE
+
+
+def _too_small(name: str, written: object) -> Violation | None:
+    """Whether a number is so small that a double has no room for it, and 0 would be read."""
+    if not isinstance(written, str) or not _NUMBER.fullmatch(written):
+        return None
+    if float(written) or not re.match(r"[^eE]*[1-9]", written):
+        return None
+    said = visible(written[:80])
+    return Violation(name, f"{name} is {said}, too small for a double: it would become 0")
 
 
 def _knob_violations(catalogue: Catalogue, config: _Pairs) -> Iterator[Violation]:
@@ -110,12 +160,7 @@ def _value_violations(knob: Knob, written: object) -> Iterator[Violation]:
     if written is None:
         return
     value = _mode(knob, written) if knob.type is KnobType.MODE else _number(written)
-    if value == 0 and isinstance(written, str) and re.match(r"[^eE]*[1-9]", written):
-        yield Violation(
-            knob.name,
-            f"{knob.name} is {visible(written[:80])}, too small for a double: it would become 0",
-        )
-    elif violation := value_violation(knob, value):
+    if violation := _too_small(knob.name, written) or value_violation(knob, value):
         yield violation
 
 

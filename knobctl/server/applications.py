@@ -1,0 +1,175 @@
+"""Everything that an engine answers, behind one door: each request has an id, a size, a time limit and a log line."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from knobctl.server.calls import Authenticating, Limiting, Refusing, Threads, begin_call
+from knobctl.server.context_rpc import (
+    CONTEXT_CLEARANCES,
+    INGEST_CLEARANCES,
+    context_application,
+    ingest_application,
+)
+from knobctl.server.health import health_application
+from knobctl.server.limits import LARGEST_BODY, LARGEST_INGEST, Arriving, Rate, Stopping
+from knobctl.server.metrics import Metrics
+from knobctl.server.probes import PATHS, Probes, answer
+from knobctl.server.readiness import Readiness
+from knobctl.server.reflection import reflection_applications
+from knobctl.server.request_id import begin_request, is_request_id
+from knobctl.server.rpc import KNOBS_CLEARANCES, knobs_application
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from connectrpc.interceptor import MetadataInterceptor
+    from connectrpc.server import ConnectASGIApplication
+
+    from knobctl.server.calls import Call
+    from knobctl.server.opening import Services
+
+log: Final = logging.getLogger(__name__)
+
+READS_AT_ONCE: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What an operator may choose."""
+
+    calls_per_s: float | None = None
+    """For each principal; None for any number."""
+    entropy: Callable[[int], bytes] = os.urandom
+    monotonic: Callable[[], float] = time.monotonic
+
+
+class Engine:
+    """The ASGI application of an engine."""
+
+    def __init__(self, services: Services, stopping: Stopping, limits: Limits) -> None:
+        self._metrics = Metrics()
+        self._stopping = stopping
+        self._entropy = limits.entropy
+        self._monotonic = limits.monotonic
+        readiness = Readiness(services, stopping, monotonic=limits.monotonic)
+        self._probes = Probes(readiness, self._metrics)
+        self._services = self._mounted(services, readiness, limits)
+
+    def _mounted(self, services: Services, readiness: Readiness, limits: Limits) -> dict[str, Any]:
+        reads = Threads(READS_AT_ONCE, "knobs-read")
+        rate = Rate(limits.calls_per_s, monotonic=limits.monotonic) if limits.calls_per_s else None
+
+        def guarded(clearances: Mapping[str, int]) -> list[MetadataInterceptor[None]]:
+            limiting: list[MetadataInterceptor[None]] = [Limiting(rate)] if rate else []
+            known = Authenticating(services.knobs.authenticate, reads, clearances)
+            return [Refusing(), known, *limiting]
+
+        applications: list[ConnectASGIApplication[Any]] = [
+            knobs_application(
+                services.knobs, self._metrics, reads=reads, interceptors=guarded(KNOBS_CLEARANCES)
+            ),
+            context_application(services, self._metrics, guarded(CONTEXT_CLEARANCES)),
+            ingest_application(services, guarded(INGEST_CLEARANCES)),
+            health_application(
+                readiness,
+                self._stopping,
+                is_retrieval_offered=not services.missing,
+                interceptors=[Refusing()],
+            ),
+            *reflection_applications([Refusing()]),
+        ]
+        return {application.path: application for application in applications}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401  ASGI's own types are no stricter
+        """Answer a request, under its id, and note what became of it."""
+        if scope["type"] == "lifespan":
+            await _lifespan(receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close"})
+            return
+        started = self._monotonic()
+        answering = Answering(send, _request_id(scope, self._entropy))
+        begin_request(answering.request_id)
+        call = begin_call()
+        try:
+            await self._answer(scope, receive, answering)
+        finally:
+            self._note(scope, call, answering.status, self._monotonic() - started)
+
+    async def _answer(self, scope: Any, receive: Any, send: Answering) -> None:  # noqa: ANN401  as above
+        if scope["path"] in PATHS:
+            await self._probes(scope, receive, send)
+            return
+        service = "/" + scope["path"].lstrip("/").partition("/")[0]
+        application = self._services.get(service)
+        if application is None:
+            await answer(send, 404, {"code": "unimplemented", "message": "no such service"})
+        elif _is_grpc_without_trailers(scope):
+            await answer(send, 505, {"code": "internal", "message": "gRPC needs HTTP/2"})
+        else:
+            largest = LARGEST_INGEST if service.endswith(".Ingest") else LARGEST_BODY
+            body = Arriving(receive, largest=largest, stopping=self._stopping)
+            await application(scope, body, send)
+
+    def _note(self, scope: Any, call: Call, status: int, seconds: float) -> None:  # noqa: ANN401  as above
+        if scope["path"] in PATHS:
+            return
+        call.code = call.code or f"http_{status}"
+        self._metrics.answered(call, seconds)
+        if not log.isEnabledFor(logging.INFO):
+            return
+        facts = {
+            "method": call.method or scope["path"][:200],
+            "tenant": call.tenant,
+            "subject": call.subject,
+            "code": call.code,
+            "ms": round(seconds * 1000, 3),
+        }
+        log.info("%s", " ".join(str(fact or "-") for fact in facts.values()), extra=facts)
+
+
+class Answering:
+    """ASGI's `send`, with the id of the request on the answer."""
+
+    def __init__(self, send: Any, request_id: str) -> None:  # noqa: ANN401  as above
+        self._send = send
+        self.request_id = request_id
+        self.status = 499
+        """What was answered; 499 where the client went before."""
+
+    async def __call__(self, message: Any) -> None:  # noqa: ANN401  as above
+        """Send a message."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            named = (b"x-request-id", self.request_id.encode())
+            message = {**message, "headers": [*message["headers"], named]}
+        await self._send(message)
+
+
+def _request_id(scope: Any, entropy: Callable[[int], bytes]) -> str:  # noqa: ANN401  as above
+    """The id that the caller gave its request, if it can be one; else one of ours."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id":
+            given: str = value.decode("latin-1")
+            return given if is_request_id(given) else entropy(8).hex()
+    return entropy(8).hex()
+
+
+def _is_grpc_without_trailers(scope: Any) -> bool:  # noqa: ANN401  as above
+    kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
+    plain = kind == b"application/grpc" or kind.startswith(b"application/grpc+")
+    return plain and scope["http_version"] not in {"2", "3"}
+
+
+async def _lifespan(receive: Any, send: Any) -> None:  # noqa: ANN401  as above
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return

@@ -1,0 +1,135 @@
+"""How much one caller may ask for: calls a second, bytes of a request, and time to send it."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from connectrpc.code import Code
+from connectrpc.errors import ConnectError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from knobctl.server.auth import Caller
+
+LARGEST_BODY: Final = 1 << 20
+"""Bytes of a request, unpacked. A config with every knob has about one thousand."""
+LARGEST_INGEST: Final = 16 << 20
+"""The same for chunks."""
+REST_OF_A_BODY: Final = 4 * LARGEST_INGEST
+"""Bytes of a body too large that are read and dropped, so that its sender hears why instead of a broken pipe."""
+BURST_S: Final = 2
+"""How many seconds' worth of calls a caller may make at once, after a rest."""
+WHOLE_REQUEST_S: Final = 60.0
+"""How long a request may take to arrive whole."""
+LAST_WAIT_S: Final = 1.0
+"""How long the rest of a request may take when the server stops."""
+
+T = TypeVar("T")
+
+
+class Rate:
+    """Calls a second for each caller: a bucket that refills at that rate and holds `BURST_S` of it."""
+
+    def __init__(self, per_s: float, *, monotonic: Callable[[], float]) -> None:
+        self.per_s = per_s
+        self._largest = max(1.0, per_s * BURST_S)
+        self._monotonic = monotonic
+        self._buckets: dict[Caller, tuple[float, float]] = {}
+        """Caller to the calls it has left and the time of that; as many as there are principals."""
+
+    def wait_s(self, caller: Caller) -> int:
+        """Take one call from a caller's bucket: 0 if it may go on, else the whole seconds that it must wait."""
+        now = self._monotonic()
+        left, since = self._buckets.get(caller, (self._largest, now))
+        left = min(self._largest, left + (now - since) * self.per_s)
+        admitted = left >= 1
+        self._buckets[caller] = (left - 1 if admitted else left, now)
+        return 0 if admitted else math.ceil((1 - left) / self.per_s)
+
+
+class Stopping:
+    """Whether the server was told to stop; ends the waits that would last as long as a client likes."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self._waits: set[asyncio.Timeout] = set()
+
+    def begin(self) -> None:
+        """Stop."""
+        self.begun.set()
+        last = asyncio.get_running_loop().time() + LAST_WAIT_S
+        for wait in self._waits:
+            wait.reschedule(last)
+
+    async def wait_for(self, something: Callable[[], Awaitable[T]], deadline: float) -> T:
+        """Wait for something until a time of the loop, or until the server stops.
+
+        Raises:
+            TimeoutError: If it did not come.
+        """
+        if self.begun.is_set():
+            deadline = min(deadline, asyncio.get_running_loop().time() + LAST_WAIT_S)
+        async with asyncio.timeout_at(deadline) as wait:
+            self._waits.add(wait)
+            try:
+                return await something()
+            finally:
+                self._waits.discard(wait)
+
+
+class Arriving:
+    """The body of one request on its way in, in the place of ASGI's `receive`.
+
+    Raises:
+        ConnectError: `resource_exhausted` for a body too large, `deadline_exceeded` for one that
+            takes too long, `unavailable` for one that is still on its way when the server stops.
+    """
+
+    def __init__(
+        self,
+        receive: Callable[[], Awaitable[Any]],
+        *,
+        largest: int,
+        stopping: Stopping,
+        within_s: float = WHOLE_REQUEST_S,
+    ) -> None:
+        self._receive = receive
+        self._largest = largest
+        self._stopping = stopping
+        self._within_s = within_s
+        self._deadline = asyncio.get_running_loop().time() + within_s
+        self._bytes = 0
+        self._is_whole = False
+
+    async def __call__(self) -> Any:  # noqa: ANN401  ASGI's own types are no stricter
+        """Give the next message."""
+        if self._is_whole:
+            return await self._receive()
+        message = await self._next()
+        while self._largest < self._bytes < REST_OF_A_BODY and not self._is_whole:
+            message = await self._next()
+        if self._bytes > self._largest:
+            raise ConnectError(
+                Code.RESOURCE_EXHAUSTED,
+                f"the request is larger than {self._largest >> 20} MiB; send less, or several requests",
+            )
+        return message
+
+    async def _next(self) -> Any:  # noqa: ANN401  as above
+        try:
+            message = await self._stopping.wait_for(self._receive, self._deadline)
+        except TimeoutError as error:
+            if self._stopping.begun.is_set():
+                raise ConnectError(
+                    Code.UNAVAILABLE, "the engine is stopping; send the request again"
+                ) from error
+            raise ConnectError(
+                Code.DEADLINE_EXCEEDED, f"the request did not arrive within {self._within_s:g} s"
+            ) from error
+        if message["type"] == "http.request":
+            self._bytes += len(message.get("body", b""))
+        self._is_whole = message["type"] != "http.request" or not message.get("more_body", False)
+        return message
