@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import onnxruntime  # noqa: F401  loaded after usearch (2.26 with 1.32) it crashes the process
 from usearch.compiled import MetricKind, ScalarKind
 from usearch.index import Index
 

@@ -1,0 +1,230 @@
+"""The three rankers: what each is asked, of whom, and what a pass of all of them brings."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from knobctl.server.candidates.interface import CandidatesUnavailableError
+from knobctl.server.request_id import current_request_id
+from knobctl.server.retrieval.embedder import EmbedderUnavailableError
+from knobctl.server.retrieval.fanout import PREPARATION_S, Answered, FanOut, Stopwatch
+from knobctl.server.retrieval.model import RANKERS, RankerReport
+from knobctl.server.store.interface import StoreUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from knobctl.server.candidates.interface import Candidates, Vector
+    from knobctl.server.retrieval.embedder import Embedder
+    from knobctl.server.store.corpus import EmbedderIdentity
+    from knobctl.server.store.interface import Store
+
+log: Final = logging.getLogger("knobctl.server.retrieval")
+WARNING: Final = "retrieval: fan-out produced zero rows or had searcher failures (#2047)"
+"""Clients match it by its words."""
+NEAREST: Final = 5
+"""Closest chunks that are kept for disclosure, however few rows fusion wants."""
+
+Rows: TypeAlias = "list[tuple[str, float]]"
+
+
+class OtherEmbedderError(Exception):
+    """The store's vectors are not of the embedder that embeds the queries."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What one pass asks."""
+
+    tenant: str
+    sources: frozenset[str] | None
+    """Those that scope and ACL admit; None for all."""
+    queries: tuple[str, ...]
+    """The query itself, then its rewrites."""
+    depths: Mapping[str, int]
+    """Rows wanted of each ranker that takes part."""
+    recent_since: str
+    """RFC 3339; the recency ranker offers nothing older."""
+    timeout_s: float
+    query_vector: Vector | None = None
+    """Of the query itself, where it is known already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What one ranker found: its lists, one a query."""
+
+    lists: Sequence[Sequence[str]]
+    """Chunk ids, best first."""
+    rows: Sequence[Rows] = ()
+    """Of the vector ranker: the same lists with the cosine to their own query."""
+    query_vector: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """What the rankers that answered found, and what became of each."""
+
+    found: Mapping[str, Found]
+    failures: Mapping[str, RankerReport] = field(default_factory=dict)
+    """Of those that failed or were late."""
+    latencies_ms: Mapping[str, float] = field(default_factory=dict)
+
+
+class Rankers:
+    """Vector, BM25 and recency over one store. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        candidates: Candidates,
+        *,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._candidates = candidates
+        self._fan_out = FanOut(RANKERS, monotonic=monotonic)
+        self._monotonic = monotonic
+        self._loading_since: float | None = None
+        self._has_embedded = False
+        self._fits: EmbedderIdentity | None = None
+
+    def ask(self, question: Question) -> Pass:
+        """Ask the rankers that take part, all at once; warn where one failed or all found nothing."""
+        doing = {"vector": self._by_vector, "bm25": self._by_words, "recency": self._recent}
+        tasks: dict[str, Callable[[Stopwatch], Found]] = {
+            name: partial(doing[name], question) for name in question.depths
+        }
+        answers = self._fan_out.ask(tasks, timeout_s=question.timeout_s)
+        found = {name: answer.value for name, answer in answers.items() if answer.value is not None}
+        failures = {
+            name: _failure(name, answer) for name, answer in answers.items() if name not in found
+        }
+        if failures or not any(any(one.lists) for one in found.values()):
+            _warn(question, found, failures)
+        latencies = {name: answers[name].latency_ms for name in found}
+        return Pass(found=found, failures=failures, latencies_ms=latencies)
+
+    def close(self) -> None:
+        """Take no more questions."""
+        self._fan_out.close()
+
+    def _by_vector(self, question: Question, watch: Stopwatch) -> Found:
+        vectors = self._vectors(question, watch)
+        limit = max(question.depths["vector"], NEAREST)
+        rows = [
+            self._candidates.by_vector(
+                question.tenant, vector, limit=limit, sources=question.sources
+            )
+            for vector in vectors
+        ]
+        lists = [[chunk_id for chunk_id, _ in row] for row in rows]
+        return Found(lists=lists, rows=rows, query_vector=vectors[0])
+
+    def _vectors(self, question: Question, watch: Stopwatch) -> list[Vector]:
+        with watch.preparation():
+            self._candidates.follow(question.tenant)
+            self._require_same_embedder()
+        known = [] if question.query_vector is None else [question.query_vector]
+        texts = question.queries[len(known) :]
+        return [*known, *self._embedded(texts, watch)]
+
+    def _embedded(self, texts: Sequence[str], watch: Stopwatch) -> Iterable[Vector]:
+        """Embed; what loads the model at first is preparation, unless that has been tried for long."""
+        if not texts:
+            return ()
+        if self._loading_since is None:
+            self._loading_since = self._monotonic()
+        if self._has_embedded or self._monotonic() - self._loading_since > PREPARATION_S:
+            vectors = self._embedder.embed(texts)
+        else:
+            with watch.preparation():
+                vectors = self._embedder.embed(texts)
+        self._has_embedded = True
+        return vectors
+
+    def _by_words(self, question: Question, watch: Stopwatch) -> Found:
+        with watch.preparation():
+            self._candidates.follow(question.tenant)
+        return Found(
+            lists=[
+                self._candidates.by_words(
+                    question.tenant,
+                    query,
+                    limit=question.depths["bm25"],
+                    sources=question.sources,
+                )
+                for query in question.queries
+            ]
+        )
+
+    def _recent(self, question: Question, _: Stopwatch) -> Found:
+        with self._store.reading() as session:
+            ids = session.corpus.recent(
+                question.tenant,
+                question.sources,
+                since=question.recent_since,
+                limit=question.depths["recency"],
+            )
+        return Found(lists=[ids])
+
+    def _require_same_embedder(self) -> None:
+        """See that the vectors are comparable. What made a store's vectors never changes, so it is asked until known."""
+        if self._fits is None:
+            with self._store.reading() as session:
+                kept = session.corpus.embedder()
+            if kept not in {None, self._embedder.identity}:
+                raise OtherEmbedderError(f"the store's vectors are of {kept}")
+            self._fits = kept
+
+
+def _failure(name: str, answer: Answered[Found]) -> RankerReport:
+    if answer.error is None:
+        return RankerReport(timed_out=True, latency_ms=answer.latency_ms)
+    return RankerReport(error=_in_words(name, answer.error), latency_ms=answer.latency_ms)
+
+
+def _in_words(ranker: str, error: BaseException) -> str:
+    """Say for callers what failed; what exactly went wrong goes to the log."""
+    match error:
+        case EmbedderUnavailableError():
+            words = "the embedder did not answer"
+        case CandidatesUnavailableError():
+            words = "the index could not be asked"
+        case StoreUnavailableError():
+            words = "the store could not be asked"
+        case OtherEmbedderError():
+            words = "the store's vectors are of another embedder"
+        case _:
+            request_id = current_request_id()
+            words = f"failed (request {request_id})" if request_id else "failed; the log says how"
+            log.error("the ranker %s failed", ranker, exc_info=error)
+            return words
+    log.error("the ranker %s failed: %s: %s", ranker, words, error)
+    return words
+
+
+def _warn(
+    question: Question, found: Mapping[str, Found], failures: Mapping[str, RankerReport]
+) -> None:
+    rows = {
+        name: sum(map(len, found[name].lists)) if name in found else 0 for name in question.depths
+    }
+    errors = {
+        name: failure.error or f"no answer within {question.timeout_s * 1000:.0f} ms"
+        for name, failure in failures.items()
+    }
+    sources: int | str = "all" if question.sources is None else len(question.sources)
+    log.warning(
+        "%s: rows %s; errors %s; sources %s",
+        WARNING,
+        rows,
+        errors or "none",
+        sources,
+        extra={"rows": rows, "errors": errors, "sources": sources, "tenant": question.tenant},
+    )

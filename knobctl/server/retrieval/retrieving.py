@@ -1,0 +1,201 @@
+"""From a query to its candidate set: cache, first pass, confidence gate, expansion pass. No floor is applied here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from knobctl.server.audit import rfc3339
+from knobctl.server.retrieval.cache import CacheKey, ResultCache, Retrieved
+from knobctl.server.retrieval.fusing import best_ranks, fuse
+from knobctl.server.retrieval.gate import accepts, survivors
+from knobctl.server.retrieval.model import Fused, RankerReport
+from knobctl.server.retrieval.rankers import NEAREST, Question
+from knobctl.server.retrieval.rewrites import rewrites
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from knobctl.server.retrieval.rankers import Found, Pass, Rankers
+    from knobctl.server.retrieval.settings import Settings
+    from knobctl.server.store.interface import Store
+
+FEEDBACK_ROWS: Final = 3
+"""Lexical rows whose texts an expansion takes words from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A query as the pipeline takes it."""
+
+    tenant: str
+    sources: frozenset[str] | None
+    """Those that scope and ACL admit; None for all."""
+    query: str
+    corpus_version: int | None
+    """What the catalogue is at when the call begins; None where it could not be asked."""
+
+
+class Retrieval:
+    """Gives candidate sets. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        rankers: Rankers,
+        *,
+        clock: Callable[[], datetime],
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._rankers = rankers
+        self._clock = clock
+        self._monotonic = monotonic
+        self._cache = ResultCache()
+
+    def retrieve(self, request: Request, settings: Settings, *, expands: bool) -> Retrieved:
+        """Give the candidates of a query.
+
+        Args:
+            request: The query.
+            settings: What its tenant's set, or a proposed one, says.
+            expands: Whether the confidence gate has its say.
+
+        Raises:
+            StoreUnavailableError: If an expansion could not read the texts that it takes words from.
+        """
+        key = _key(request, settings, expands=expands)
+        if key and settings.caches:
+            found = self._cache.get(key, now=self._monotonic(), ttl_s=settings.cache_ttl_s)
+            if found:
+                return found
+        if expands:
+            first = self.retrieve(request, settings, expands=False)
+            retrieved = self._expanded(first, request, settings)
+        else:
+            retrieved = self._first_pass(request, settings)
+        if key and settings.caches:
+            self._cache.put(key, retrieved)
+        return retrieved
+
+    def _first_pass(self, request: Request, settings: Settings) -> Retrieved:
+        at = self._monotonic()
+        question = self._question(request, settings)
+        answers = self._rankers.ask(question)
+        vector = answers.found.get("vector")
+        rows = vector.rows[0] if vector else []
+        fused = replace(
+            _fused(answers, question, settings),
+            best_cosine=rows[0][1] if rows else None,
+            nearest=tuple(rows[:NEAREST]),
+            corpus_version=request.corpus_version or 0,
+        )
+        return Retrieved(
+            fused=fused,
+            at=at,
+            is_whole=not answers.failures,
+            query_vector=vector.query_vector if vector else None,
+            cosines=dict(rows),
+        )
+
+    def _expanded(self, first: Retrieved, request: Request, settings: Settings) -> Retrieved:
+        if accepts(first.fused, settings.expansion):
+            return first
+        ways = rewrites(
+            request.query,
+            self._best_lexical_texts(first.fused, request.tenant),
+            settings.expansion.max_queries,
+        )
+        question = replace(
+            self._question(request, settings),
+            queries=(request.query, *ways),
+            depths=settings.widened(),
+            query_vector=first.query_vector,
+        )
+        answers = self._rankers.ask(question)
+        if not answers.found:
+            return replace(first, is_whole=False)
+        wide = _fused(answers, question, settings)
+        candidates, removed = survivors(wide.candidates, settings.expansion)
+        vector = answers.found.get("vector")
+        return replace(
+            first,
+            fused=replace(
+                first.fused,
+                candidates=candidates,
+                rankers=wide.rankers,
+                expanded=True,
+                rewrites=ways,
+                removed_by_expansion_floor=removed,
+            ),
+            is_whole=first.is_whole and not answers.failures,
+            cosines=dict(vector.rows[0]) if vector else first.cosines,
+        )
+
+    def _best_lexical_texts(self, first: Fused, tenant: str) -> list[str]:
+        in_order = sorted(
+            (rank, candidate.chunk_id)
+            for candidate in first.candidates
+            if (rank := candidate.ranks.get("bm25", FEEDBACK_ROWS + 1)) <= FEEDBACK_ROWS
+        )
+        if not in_order:
+            return []
+        ids = [chunk_id for _, chunk_id in in_order]
+        with self._store.reading() as session:
+            chunks = session.corpus.chunks(tenant, ids)
+        return [chunks[chunk_id].text for chunk_id in ids if chunk_id in chunks]
+
+    def _question(self, request: Request, settings: Settings) -> Question:
+        since = self._clock() - timedelta(hours=settings.recency_window_hours)
+        return Question(
+            tenant=request.tenant,
+            sources=request.sources,
+            queries=(request.query,),
+            depths=settings.depths,
+            recent_since=rfc3339(since),
+            timeout_s=settings.timeout_s,
+        )
+
+
+def _key(request: Request, settings: Settings, *, expands: bool) -> CacheKey | None:
+    if request.corpus_version is None:
+        return None
+    return CacheKey(
+        tenant=request.tenant,
+        sources=request.sources,
+        query=request.query,
+        expands=expands,
+        ranking=settings.ranking,
+        corpus_version=request.corpus_version,
+    )
+
+
+def _fused(answers: Pass, question: Question, settings: Settings) -> Fused:
+    """Make one ranking a ranker, and fuse them."""
+    ranks: dict[str, Mapping[str, int]] = {}
+    reports = dict(answers.failures)
+    for name, found in answers.found.items():
+        depth = question.depths[name]
+        before = best_ranks(found.lists, depth)
+        after = best_ranks(_near_enough(found, settings.vector_min_cosine), depth)
+        ranks[name] = after
+        reports[name] = RankerReport(
+            rows=len(before),
+            removed_by_cosine_floor=len(before.keys() - after.keys()),
+            latency_ms=answers.latencies_ms[name],
+        )
+    active = [name for name, report in reports.items() if report.rows]
+    return Fused(
+        candidates=fuse(ranks, active=active, fusion=settings.fusion),
+        rankers={name: reports[name] for name in question.depths},
+        best_cosine=None,
+    )
+
+
+def _near_enough(found: Found, min_cosine: float) -> Sequence[Sequence[str]]:
+    """The lists without rows under the vector ranker's own floor. Such rows are the last of their list, so ranks stay."""
+    if min_cosine == 0 or not found.rows:
+        return found.lists
+    return [[chunk_id for chunk_id, cosine in row if cosine >= min_cosine] for row in found.rows]

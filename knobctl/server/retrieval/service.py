@@ -1,0 +1,253 @@
+"""Search, AssembleContext and Evaluate, for every way in."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from knobctl.server.auth import READ, Caller, admit
+from knobctl.server.refusal import Code, ServiceError
+from knobctl.server.requests import accepted_config
+from knobctl.server.retrieval.asked import (
+    accepted_queries,
+    accepted_query,
+    accepted_text,
+    accepted_top_k,
+    effective_sources,
+    search_floor,
+)
+from knobctl.server.retrieval.attesting import assembled, no_query, wanted_in_prompt
+from knobctl.server.retrieval.floor import apply_floor, histogram
+from knobctl.server.retrieval.hits import hits
+from knobctl.server.retrieval.model import Assembled, Evaluation, SearchAnswer
+from knobctl.server.retrieval.rankers import Rankers
+from knobctl.server.retrieval.retrieving import Retrieval
+from knobctl.server.retrieval.settings import Settings, settings_of
+from knobctl.server.retrieval.view import TRIES, View, Views, Wanted, answered
+from knobctl.server.store.corpus import corpus_version
+from knobctl.server.store.interface import StoreUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from knobctl.server.candidates.interface import Candidates
+    from knobctl.server.knobs import KnobsService
+    from knobctl.server.retrieval.embedder import Embedder
+    from knobctl.server.retrieval.model import Fused
+
+log: Final = logging.getLogger(__name__)
+ANYONE: Final = 0
+"""The clearance that retrieval needs, beyond the tenant."""
+
+
+class ContextService:
+    """Retrieval for the tenants of one store. Safe to call from several threads.
+
+    Every method raises `ServiceError` where it refuses.
+    """
+
+    def __init__(
+        self,
+        knobs: KnobsService,
+        embedder: Embedder,
+        candidates: Candidates,
+        *,
+        clock: Callable[[], datetime],
+        monotonic: Callable[[], float],
+    ) -> None:
+        """Put it together; nothing is loaded.
+
+        Args:
+            knobs: The sets in force, and the store with the catalogue.
+            embedder: Of the store's vectors.
+            candidates: The indexes over the catalogue.
+            clock: Tells the time, with its zone.
+            monotonic: Seconds that never go back.
+        """
+        self._catalogue = knobs.catalogue
+        self.embedder = embedder
+        self._rankers = Rankers(knobs.store, embedder, candidates, monotonic=monotonic)
+        retrieval = Retrieval(knobs.store, self._rankers, clock=clock, monotonic=monotonic)
+        self._views = Views(knobs, retrieval)
+
+    def search(
+        self,
+        caller: Caller,
+        tenant: str | None,
+        *,
+        query: str,
+        top_k: int = 0,
+        min_score: float = 0.0,
+        source_ids: Sequence[str] = (),
+    ) -> SearchAnswer:
+        """Rank chunks for a query under the tenant's ranking knobs, in one pass.
+
+        Args:
+            caller: Who asks.
+            tenant: Whose corpus; None for the caller's only tenant.
+            query: What is searched for.
+            top_k: Most results, up to 500; 10 if 0.
+            min_score: The floor; 0.7 if 0 or negative, whatever the tenant's knobs say.
+            source_ids: Only chunks of these sources, of those that the caller may search; all if empty.
+        """
+        tenant = admit(caller, tenant, ANYONE)
+        top_k, floor = accepted_top_k(top_k), search_floor(min_score)
+
+        def shown(fused: Fused, _: Settings) -> list[str]:
+            kept = apply_floor(fused.candidates, floor).kept
+            return [candidate.chunk_id for candidate in kept[:top_k]]
+
+        view = self._view(
+            Wanted(
+                tenant=tenant,
+                sources=effective_sources(caller, source_ids),
+                query=accepted_query(query),
+                expands=False,
+                chunk_ids=shown,
+            )
+        )
+        if not answered(view.fused):
+            raise _nobody_answered(view)
+        return _search_answer(view, top_k=top_k, floor=floor)
+
+    def assemble(
+        self, caller: Caller, tenant: str | None, *, task: str, source_ids: Sequence[str] = ()
+    ) -> Assembled:
+        """Retrieve for a task and assemble a prompt; every knob of the tenant holds.
+
+        Args:
+            caller: Who asks.
+            tenant: Whose corpus; None for the caller's only tenant.
+            task: What the prompt is for. A blank one is answered without retrieval: `no_query`.
+            source_ids: As in `search`.
+        """
+        tenant = admit(caller, tenant, ANYONE)
+        sources = effective_sources(caller, source_ids)
+        accepted_text(task, "task")
+        if not task.strip():
+            return no_query(self._views.standing(tenant))
+        return assembled(task, self._assembling(tenant, sources, task))
+
+    def evaluate(
+        self,
+        caller: Caller,
+        tenant: str | None,
+        config: Mapping[str, object],
+        queries: Sequence[str],
+        *,
+        source_ids: Sequence[str] = (),
+    ) -> tuple[list[Evaluation], str]:
+        """Answer queries as under a proposed set, without writing it.
+
+        Args:
+            caller: Who asks; needs L3.
+            tenant: Whose corpus; None for the caller's only tenant.
+            config: The proposed set by canonical names, checked as an Update would check it.
+            queries: At most 100.
+            source_ids: As in `search`.
+
+        Returns:
+            One evaluation a query, and the version of the corpus that they are of. Where the corpus
+            changes all the time, an evaluation can be of a later one; its `quality` says of which.
+        """
+        tenant = admit(caller, tenant, READ)
+        proposed = settings_of(self._catalogue, accepted_config(self._catalogue, config))
+        accepted = accepted_queries(queries)
+        sources = effective_sources(caller, source_ids)
+        version = self._views.standing(tenant, proposed).corpus_version or 0
+        found: dict[int, Evaluation] = {}
+        for _ in range(TRIES):
+            for index, query in enumerate(accepted):
+                if not _is_of(found.get(index), version):
+                    found[index] = self._evaluation(tenant, sources, query, proposed)
+            after = self._views.standing(tenant, proposed).corpus_version or 0
+            if after == version:
+                break
+            version = after
+        return [found[index] for index in range(len(accepted))], corpus_version(version)
+
+    def close(self) -> None:
+        """Take no more calls. The store and the candidates are not closed: they were given."""
+        self._rankers.close()
+
+    def _evaluation(
+        self, tenant: str, sources: frozenset[str] | None, query: str, proposed: Settings
+    ) -> Evaluation:
+        view = self._view(
+            Wanted(
+                tenant=tenant,
+                sources=sources,
+                query=query,
+                expands=False,
+                chunk_ids=lambda fused, _: [c.chunk_id for c in fused.candidates],
+                proposed=proposed,
+            )
+        )
+        fused = view.fused
+        return Evaluation(
+            query=query,
+            candidates=hits(fused.candidates, view.chunks, view.retrieved),
+            rankers=fused.rankers,
+            best_cosine=fused.best_cosine,
+            assembled=assembled(query, self._assembling(tenant, sources, query, proposed)),
+        )
+
+    def _assembling(
+        self,
+        tenant: str,
+        sources: frozenset[str] | None,
+        task: str,
+        proposed: Settings | None = None,
+    ) -> View:
+        return self._view(
+            Wanted(
+                tenant=tenant,
+                sources=sources,
+                query=task,
+                expands=True,
+                chunk_ids=wanted_in_prompt,
+                with_vectors=True,
+                proposed=proposed,
+            )
+        )
+
+    def _view(self, wanted: Wanted) -> View:
+        try:
+            return self._views.view(wanted)
+        except StoreUnavailableError as error:
+            log.critical("the store cannot be asked for texts of %r: %s", wanted.tenant, error)
+            raise ServiceError(
+                Code.UNAVAILABLE, "the store cannot be asked for the texts of what was found"
+            ) from error
+
+
+def _search_answer(view: View, *, top_k: int, floor: float) -> SearchAnswer:
+    fused = view.fused
+    floored = apply_floor(fused.candidates, floor)
+    return SearchAnswer(
+        results=hits(floored.kept[:top_k], view.chunks, view.retrieved),
+        effective_min_score=floor,
+        results_below_threshold=floored.removed,
+        outcome=floored.outcome,
+        rankers=fused.rankers,
+        best_removed_score=floored.best_removed_score,
+        corpus_version=corpus_version(fused.corpus_version),
+        score_histogram=histogram(fused.candidates),
+        last_good_knobs=view.standing.last_good,
+    )
+
+
+def _nobody_answered(view: View) -> ServiceError:
+    timeout_ms = view.standing.settings.timeout_s * 1000
+    states = "; ".join(
+        f"{name}: {report.error or f'no answer within {timeout_ms:.0f} ms'}"
+        for name, report in view.fused.rankers.items()
+    )
+    return ServiceError(Code.UNAVAILABLE, f"no ranker answered: {states}")
+
+
+def _is_of(evaluation: Evaluation | None, version: int) -> bool:
+    return evaluation is not None and evaluation.assembled.quality.corpus_version == corpus_version(
+        version
+    )
