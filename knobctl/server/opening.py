@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.server.knobs import KnobsService
 from knobctl.server.store import embedded_file, open_store
+from knobctl.server.store.interface import StoreUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from knobctl.server.retrieval.ingest import IngestService
     from knobctl.server.retrieval.service import ContextService
     from knobctl.server.store.interface import Store
+
+log: Final = logging.getLogger(__name__)
 
 _ENGINE: Final = ("numpy", "onnxruntime", "tantivy", "tokenizers", "usearch")
 """What the extra `engine` brings and retrieval imports."""
@@ -48,6 +52,26 @@ class RetrievalParts:
         from knobctl.server.retrieval.embedding import open_embedder
 
         return open_embedder(self.embedder, key=self.embedder_key)
+
+    def fitting_embedder(self, store: Store) -> Embedder:
+        """The embedder, if the store's vectors are of it or there are none.
+
+        One that cannot be asked who it is passes: the vector ranker looks again before it compares vectors.
+
+        Raises:
+            EngineError: If another embedder made the store's vectors.
+        """
+        from knobctl.server.retrieval.embedder import EmbedderUnavailableError
+        from knobctl.server.retrieval.embedding import require_same
+
+        try:
+            with store.reading() as session:
+                kept = session.corpus.embedder()
+            if kept:
+                require_same(kept, self.opened_embedder.identity)
+        except (StoreUnavailableError, EmbedderUnavailableError) as error:
+            log.warning("not known yet whether the embedder is that of the store: %s", error)
+        return self.opened_embedder
 
     def open_candidates(self, store: Store) -> Candidates:
         """The indexes over a store."""
@@ -89,7 +113,7 @@ class Services:
 
         return ContextService(
             self.knobs,
-            self._parts.opened_embedder,
+            self._parts.fitting_embedder(self.knobs.store),
             self._candidates,
             clock=self._parts.clock,
             monotonic=self._parts.monotonic,

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from knobctl.errors import EngineError
 from knobctl.server.candidates.interface import CandidatesUnavailableError
 from knobctl.server.request_id import current_request_id
 from knobctl.server.retrieval.embedder import EmbedderUnavailableError
+from knobctl.server.retrieval.embedding import described
 from knobctl.server.retrieval.fanout import PREPARATION_S, Answered, FanOut, Stopwatch
 from knobctl.server.retrieval.model import RANKERS, RankerReport
 from knobctl.server.store.interface import StoreUnavailableError
@@ -178,8 +180,8 @@ class Rankers:
         if self._fits is None:
             with self._store.reading() as session:
                 kept = session.corpus.embedder()
-            if kept not in {None, self._embedder.identity}:
-                raise OtherEmbedderError(f"the store's vectors are of {kept}")
+            if kept is not None and kept != self._embedder.identity:
+                raise OtherEmbedderError(f"the store's vectors are of {described(kept)}")
             self._fits = kept
 
 
@@ -192,7 +194,7 @@ def _failure(name: str, answer: Answered[Found]) -> RankerReport:
 def _in_words(ranker: str, error: BaseException) -> str:
     """Say for callers what failed; what exactly went wrong goes to the log."""
     match error:
-        case EmbedderUnavailableError():
+        case EmbedderUnavailableError() | EngineError():
             words = "the embedder did not answer"
         case CandidatesUnavailableError():
             words = "the index could not be asked"
