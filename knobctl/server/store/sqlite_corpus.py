@@ -48,13 +48,14 @@ class SqliteCorpus:
         )
 
     def set_embedder(self, identity: EmbedderIdentity) -> None:
-        """Keep what makes the vectors of this store."""
+        """Keep what makes the vectors of this store; never another in its place."""
         self._connection.execute(
             "INSERT INTO embedder (only, model, revision, pooling, dimensions) VALUES (1, ?, ?, ?, ?)"
-            " ON CONFLICT (only) DO UPDATE SET model = excluded.model, revision = excluded.revision,"
-            " pooling = excluded.pooling, dimensions = excluded.dimensions",
+            " ON CONFLICT (only) DO NOTHING",
             (identity.model, identity.revision, identity.pooling, identity.dimensions),
         )
+        if self.embedder() != identity:
+            raise StoreUnavailableError("the store has the vectors of another embedder")
 
     def digests(self, tenant: str, chunk_ids: Collection[str]) -> dict[str, str]:
         """The content digest of each of these chunks."""
