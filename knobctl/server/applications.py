@@ -135,21 +135,40 @@ class Engine:
 
 
 class Answering:
-    """ASGI's `send`, with the id of the request on the answer."""
+    """ASGI's `send`, with the id of the request on the answer, and its length where it is whole.
+
+    An answer of unknown length goes out in chunks, and each chunk, the empty last one too, is a call of
+    the system: measured, a third of the time of a short answer.
+    """
 
     def __init__(self, send: Any, request_id: str) -> None:  # noqa: ANN401  as above
         self._send = send
+        self._start: dict[str, Any] | None = None
         self.request_id = request_id
         self.status = 499
         """What was answered; 499 where the client went before."""
 
     async def __call__(self, message: Any) -> None:  # noqa: ANN401  as above
-        """Send a message."""
+        """Send a message; the start of an answer waits for the first of its body."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             named = (b"x-request-id", self.request_id.encode())
-            message = {**message, "headers": [*message["headers"], named]}
+            self._start = {**message, "headers": [*message["headers"], named]}
+            return
+        if self._start is not None:
+            start, self._start = self._start, None
+            if not message.get("more_body", False) and not _has_length(start):
+                length = str(len(message.get("body", b""))).encode()
+                start["headers"].append((b"content-length", length))
+            await self._send(start)
         await self._send(message)
+
+
+def _has_length(start: dict[str, Any]) -> bool:
+    """Whether an answer says its length already, or has trailers behind it."""
+    return start.get("trailers", False) or any(
+        name == b"content-length" for name, _ in start["headers"]
+    )
 
 
 def _request_id(scope: Any, entropy: Callable[[int], bytes]) -> str:  # noqa: ANN401  as above

@@ -112,7 +112,7 @@ async def answer_calls(
 
     engine = Engine(services, stopping, limits or Limits())
     serving = asyncio.ensure_future(
-        serve_asgi(engine, _config(listening), shutdown_trigger=until_drained)
+        serve_asgi(engine, hypercorn_config(listening), shutdown_trigger=until_drained)
     )
     ending = asyncio.ensure_future(stopped.wait())
     await asyncio.wait((serving, ending), return_when=asyncio.FIRST_COMPLETED)
@@ -125,7 +125,8 @@ async def answer_calls(
         await serving
 
 
-def _config(listening: Sequence[socket.socket]) -> Config:
+def hypercorn_config(listening: Sequence[socket.socket]) -> Config:
+    """How hypercorn serves an engine; the sockets are its own from here on."""
     config = Config()
     config.bind = [f"fd://{one.detach()}" for one in listening]
     config.graceful_timeout = GRACE_S
