@@ -53,6 +53,7 @@ class Engine:
 
     def __init__(self, services: Services, stopping: Stopping, limits: Limits) -> None:
         self._metrics = Metrics()
+        services.watchers.add(self._metrics)
         self._stopping = stopping
         self._entropy = limits.entropy
         self._monotonic = limits.monotonic

@@ -74,6 +74,12 @@ class Metrics:
             ["ranker", "kind"],
             registry=self.registry,
         )
+        self._cache = Counter(
+            "knobctl_cache_lookups",
+            "Looks into the result cache: result hit or miss.",
+            ["result"],
+            registry=self.registry,
+        )
         self._writes = Counter(
             "knobctl_knob_writes", "Sets written, by tenant.", ["tenant"], registry=self.registry
         )
@@ -90,7 +96,7 @@ class Metrics:
         if isinstance(call.cause, StoreUnavailableError):
             self._store_failures.inc()
 
-    def asked(self, stored: Stored) -> None:
+    def read(self, stored: Stored) -> None:
         """Count a set that was read where the store could not be asked."""
         if stored.last_good:
             self._store_failures.inc()
@@ -103,7 +109,6 @@ class Metrics:
         """Count what a search came to."""
         name = tenant if answer.corpus_version != NO_CORPUS else ""
         self._outcome(name, "Search", answer.outcome, answer.results_below_threshold)
-        self._rankers(answer.rankers)
 
     def assembled(self, tenant: str, assembled: Assembled) -> None:
         """Count what an assembly came to."""
@@ -114,13 +119,17 @@ class Metrics:
         )
         if quality.expanded:
             self._expansions.labels(name).inc()
-        self._rankers(quality.rankers)
 
     def _outcome(self, tenant: str, method: str, outcome: Outcome, removed: int) -> None:
         self._outcomes.labels(tenant, method, outcome.value).inc()
         self._removed.labels(tenant, method).inc(removed)
 
-    def _rankers(self, reports: Mapping[str, RankerReport]) -> None:
+    def looked_up(self, *, is_hit: bool) -> None:
+        """Count a look into the result cache."""
+        self._cache.labels("hit" if is_hit else "miss").inc()
+
+    def asked(self, reports: Mapping[str, RankerReport]) -> None:
+        """Count one fan-out; an answer from the cache has none."""
         for name, report in reports.items():
             self._ranker_s.labels(name).observe(report.latency_ms / 1000)
             if report.timed_out:

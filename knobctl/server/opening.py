@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from knobctl.server.knobs import KnobsService
+from knobctl.server.retrieval.watching import Watchers
 from knobctl.server.store import embedded_file, open_store
 from knobctl.server.store.interface import StoreUnavailableError
 
@@ -97,6 +98,7 @@ class Services:
         """
         self.knobs = knobs
         self.missing = missing
+        self.watchers = Watchers()
         self._parts = parts
 
     @cached_property
@@ -117,6 +119,7 @@ class Services:
             self._candidates,
             clock=self._parts.clock,
             monotonic=self._parts.monotonic,
+            watchers=self.watchers,
         )
 
     @cached_property

@@ -83,7 +83,7 @@ class KnobsRpc(ContextEngineKnobsConfigService):
     ) -> GetContextEngineKnobsConfigResponse:
         """Answer Get."""
         stored = await self._reads.run(self._service.get, caller(), tenant_named(ctx))
-        self._metrics.asked(stored)
+        self._metrics.read(stored)
         return set_message(self._catalogue, stored)
 
     async def update_context_engine_knobs_config(

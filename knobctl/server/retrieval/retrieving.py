@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from knobctl.server.retrieval.rankers import Found, Pass, Rankers
     from knobctl.server.retrieval.settings import Settings
+    from knobctl.server.retrieval.watching import Watchers
     from knobctl.server.store.interface import Store
 
 FEEDBACK_ROWS: Final = 3
@@ -48,11 +49,13 @@ class Retrieval:
         *,
         clock: Callable[[], datetime],
         monotonic: Callable[[], float],
+        watchers: Watchers,
     ) -> None:
         self._store = store
         self._rankers = rankers
         self._clock = clock
         self._monotonic = monotonic
+        self._watchers = watchers
         self._cache = ResultCache()
 
     def retrieve(self, request: Request, settings: Settings, *, expands: bool) -> Retrieved:
@@ -69,6 +72,7 @@ class Retrieval:
         key = _key(request, settings, expands=expands)
         if key and settings.caches:
             found = self._cache.get(key, now=self._monotonic(), ttl_s=settings.cache_ttl_s)
+            self._watchers.looked_up(is_hit=found is not None)
             if found:
                 return found
         if expands:
@@ -92,6 +96,7 @@ class Retrieval:
             nearest=tuple(rows[:NEAREST]),
             corpus_version=request.corpus_version or 0,
         )
+        self._watchers.asked(fused.rankers)
         return Retrieved(
             fused=fused,
             at=at,
@@ -116,8 +121,10 @@ class Retrieval:
         )
         answers = self._rankers.ask(question)
         if not answers.found:
+            self._watchers.asked(answers.failures)
             return replace(first, is_whole=False)
         wide = _fused(answers, question, settings)
+        self._watchers.asked(wide.rankers)
         candidates, removed = survivors(wide.candidates, settings.expansion)
         vector = answers.found.get("vector")
         return replace(

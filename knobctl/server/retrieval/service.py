@@ -24,6 +24,7 @@ from knobctl.server.retrieval.rankers import Rankers
 from knobctl.server.retrieval.retrieving import Retrieval
 from knobctl.server.retrieval.settings import Settings, settings_of
 from knobctl.server.retrieval.view import TRIES, View, Views, Wanted, answered
+from knobctl.server.retrieval.watching import Watchers
 from knobctl.server.store.corpus import corpus_version
 from knobctl.server.store.interface import StoreUnavailableError
 
@@ -55,6 +56,7 @@ class ContextService:
         *,
         clock: Callable[[], datetime],
         monotonic: Callable[[], float],
+        watchers: Watchers | None = None,
     ) -> None:
         """Put it together; nothing is loaded.
 
@@ -64,11 +66,18 @@ class ContextService:
             candidates: The indexes over the catalogue.
             clock: Tells the time, with its zone.
             monotonic: Seconds that never go back.
+            watchers: Who is told of fan-outs and of the cache.
         """
-        self._catalogue = knobs.catalogue
+        self.knobs = knobs
         self.embedder = embedder
         self._rankers = Rankers(knobs.store, embedder, candidates, monotonic=monotonic)
-        retrieval = Retrieval(knobs.store, self._rankers, clock=clock, monotonic=monotonic)
+        retrieval = Retrieval(
+            knobs.store,
+            self._rankers,
+            clock=clock,
+            monotonic=monotonic,
+            watchers=watchers or Watchers(),
+        )
         self._views = Views(knobs, retrieval)
 
     def search(
@@ -152,7 +161,7 @@ class ContextService:
             changes all the time, an evaluation can be of a later one; its `quality` says of which.
         """
         tenant = admit(caller, tenant, READ)
-        proposed = settings_of(self._catalogue, accepted_config(self._catalogue, config))
+        proposed = settings_of(self.knobs.catalogue, accepted_config(self.knobs.catalogue, config))
         accepted = accepted_queries(queries)
         sources = effective_sources(caller, source_ids)
         version = self._views.standing(tenant, proposed).corpus_version or 0
