@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -91,10 +92,10 @@ class Words:
         fetched = min(limit + _SPARE, self._searcher.num_docs)
         while True:
             scores, rows = self._best(query, fetched)
-            ends = _ends_of_ties(scores)
+            ends = ends_of_ties(scores)
             complete = len(rows) < fetched or fetched == self._searcher.num_docs
             if complete or any(end >= limit for end in ends[:-1]):
-                return _by_ties([ids[row] for row in rows], ends)[:limit]
+                return by_ties([ids[row] for row in rows], ends)[:limit]
             fetched = min(2 * fetched, self._searcher.num_docs)
 
     def _query(self, words: Iterable[str], sources: Collection[int] | None) -> Query:
@@ -118,6 +119,12 @@ class Words:
         return [score for score, _ in hits], [int(row) for row in rows if row is not None]
 
 
+def words_of(text: str) -> list[str]:
+    """The words of a text as the index knows them, one for each time that they occur."""
+    return _analyzer().analyze(_encodable(text))
+
+
+@cache
 def _analyzer() -> TextAnalyzer:
     return (
         TextAnalyzerBuilder(Tokenizer.simple())
@@ -137,7 +144,7 @@ def _encodable(text: str) -> str:
     return text
 
 
-def _ends_of_ties(scores: Sequence[float]) -> list[int]:
+def ends_of_ties(scores: Sequence[float]) -> list[int]:
     """Behind which positions a lower score begins; the last end is that of the list."""
     ends = [
         position
@@ -147,7 +154,7 @@ def _ends_of_ties(scores: Sequence[float]) -> list[int]:
     return [*ends, len(scores)]
 
 
-def _by_ties(ids: list[str], ends: Iterable[int]) -> list[str]:
+def by_ties(ids: list[str], ends: Iterable[int]) -> list[str]:
     """The ids with each run of ties sorted."""
     ordered: list[str] = []
     begin = 0
