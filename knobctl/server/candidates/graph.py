@@ -17,7 +17,7 @@ import onnxruntime  # noqa: F401  loaded after usearch (2.26 with 1.32) it crash
 from usearch.compiled import MetricKind, ScalarKind
 from usearch.index import Index
 
-from knobctl.server.candidates.nearest import best_rows
+from knobctl.server.candidates.nearest import SAME, best_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +29,8 @@ EXPANSION_ADD: Final = 128
 EXPANSION_SEARCH: Final = 64
 _OUTDATED: Final = 0.1
 """Share of the rows."""
+_SPARE: Final = 8
+"""Rows fetched beyond those wanted: half-precision distances order them roughly, and ties shall be seen."""
 _BLOCK: Final = 2_000
 """Vectors added between two looks at whether building shall stop: about a second."""
 
@@ -118,7 +120,7 @@ class Coverage:
     ) -> NDArray[np.intp]:
         """The rows that are about the nearest; those that the graph does not know are compared exactly."""
         behind = np.arange(self.upto, len(matrix))
-        found = [self._from_graph(usable, vector, limit)]
+        found = [self._from_graph(matrix, usable, vector, limit)]
         for rows, part in ((self.uncovered, matrix[self.uncovered]), (behind, matrix[self.upto :])):
             if len(rows):
                 near = best_rows(part, vector, limit=limit, admitted=usable[rows])
@@ -126,18 +128,23 @@ class Coverage:
         return np.concatenate(found)
 
     def _from_graph(
-        self, usable: NDArray[np.bool_], vector: NDArray[np.float32], limit: int
+        self,
+        matrix: NDArray[np.float32],
+        usable: NDArray[np.bool_],
+        vector: NDArray[np.float32],
+        limit: int,
     ) -> NDArray[np.intp]:
-        """Rows from the graph, and more of them where many are no longer there."""
-        count = min(limit, len(self.graph.keys))
+        """Rows from the graph: more of them where many are gone, or tie with the last one wanted."""
+        most = len(self.graph.keys)
+        count = min(limit + _SPARE, most)
         while True:
             keys = self.graph.nearest(vector, count)
             rows = self.rows[np.searchsorted(self.graph.keys, keys)]
             rows = rows[rows >= 0]
             rows = rows[usable[rows]]
-            if len(rows) >= limit or count == len(self.graph.keys):
+            if count == most or _has_the_ties(matrix[rows] @ vector, limit):
                 return rows
-            count = min(2 * count, len(self.graph.keys))
+            count = min(2 * count, most)
 
 
 def cover(graph: Graph, keys: NDArray[np.uint64], rows: NDArray[np.intp], *, upto: int) -> Coverage:
@@ -148,3 +155,11 @@ def cover(graph: Graph, keys: NDArray[np.uint64], rows: NDArray[np.intp], *, upt
     row_of[places[known]] = rows[known]
     covered = known & (row_of[places] == rows)
     return Coverage(graph=graph, rows=row_of, uncovered=rows[~covered], upto=upto)
+
+
+def _has_the_ties(scores: NDArray[np.float32], limit: int) -> bool:
+    """Whether there are as many as wanted, and a worse one behind them."""
+    if len(scores) <= limit or limit < 1:
+        return limit < 1
+    last = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+    return bool(scores.min() < last - SAME)

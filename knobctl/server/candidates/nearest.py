@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_ROUGH: Final = 1e-5
+SAME: Final = 1e-5
 """More than float32 products of a whole matrix are off; the last bits depend on where a row stands in it."""
 _FEW: Final = 8
 """One admitted row in so many: from here on it costs less to gather them than to scan all."""
@@ -66,4 +66,4 @@ def _at_the_top(scores: NDArray[np.float32], limit: int) -> NDArray[np.intp]:
         return np.flatnonzero(scores > -np.inf)
     place = len(scores) - limit
     last = np.partition(scores, place)[place]
-    return np.flatnonzero(scores >= last - _ROUGH)
+    return np.flatnonzero(scores >= last - SAME)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -82,11 +81,14 @@ class TestVersions:
 
     def test_a_session_that_fails_changes_nothing(self, store: Store, tenant: str) -> None:
         """Neither the chunks nor the version."""
-        trouble = OSError("in the middle of it")
-        with pytest.raises(OSError, match="in the middle"), ExitStack() as stack:
-            session = stack.enter_context(store.ingesting(tenant))
-            session.corpus.write(tenant, [(chunk("a"), "digest")], [])
-            raise trouble
+
+        def write_and_fail() -> None:
+            with store.ingesting(tenant) as session:
+                session.corpus.write(tenant, [(chunk("a"), "digest")], [])
+                raise OSError("in the middle of it")
+
+        with pytest.raises(OSError, match="in the middle"):
+            write_and_fail()
         with store.reading() as session:
             assert session.corpus.version(tenant) == 0
             assert session.corpus.chunks(tenant, ["a"]) == {}
