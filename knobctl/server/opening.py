@@ -101,6 +101,19 @@ class Services:
         self.watchers = Watchers()
         self._parts = parts
 
+    def ask_for_retrieval(self) -> None:
+        """See whether what retrieval stands on can be asked, where retrieval is offered.
+
+        Raises:
+            EngineError: As `context`.
+            UsageError: As `context`.
+            EmbedderUnavailableError: If the embedder does not answer.
+            CandidatesUnavailableError: If the index does not.
+        """
+        if self.context:
+            self.context.embedder.embed(["ready"])
+            self._candidates.ask()
+
     @cached_property
     def context(self) -> ContextService | None:
         """Search, assembly and evaluation; None where `missing` says why.

@@ -7,6 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from knobctl.server.calls import Threads
+from knobctl.server.candidates.interface import CandidatesUnavailableError
 from knobctl.server.context_rpc import context_of
 from knobctl.server.refusal import ServiceError
 from knobctl.server.retrieval.embedder import EmbedderUnavailableError
@@ -28,6 +29,7 @@ STOPPING: Final = "the engine is stopping"
 NO_STORE: Final = "the store cannot be asked"
 NO_RETRIEVAL: Final = "retrieval cannot be opened"
 NO_EMBEDDER: Final = "the embedder did not answer"
+NO_INDEX: Final = "the index cannot be asked"
 
 
 class Readiness:
@@ -77,9 +79,13 @@ class Readiness:
 
     def _ask_retrieval(self) -> str:
         try:
-            context_of(self._services).embedder.embed(["ready"])
-        except ServiceError:
+            context_of(self._services)
+            self._services.ask_for_retrieval()
+        except ServiceError:  # it is logged where it is raised
             return NO_RETRIEVAL
+        except CandidatesUnavailableError as error:
+            log.warning("not ready: %s: %s", NO_INDEX, error)
+            return NO_INDEX
         except EmbedderUnavailableError as error:
             log.warning("not ready: %s: %s", NO_EMBEDDER, error)
             return NO_EMBEDDER

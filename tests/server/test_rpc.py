@@ -13,7 +13,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import grpc  # type: ignore[import-untyped]  # grpcio ships no types
+import grpc
 import pytest
 
 from knobctl.knobs import Catalogue, KnobType

@@ -25,6 +25,9 @@ class Candidates(Protocol):
     catalogue cannot.
     """
 
+    def ask(self) -> None:
+        """See whether the index can be asked, without asking for anything."""
+
     def follow(self, tenant: str) -> int:
         """Bring a tenant's index to the newest version of the catalogue, and give that version."""
 

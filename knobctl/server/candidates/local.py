@@ -50,6 +50,9 @@ class LocalCandidates:
         self._lock = threading.Lock()
         self._turn = threading.Lock()
 
+    def ask(self) -> None:
+        """Whatever is in this process can be asked."""
+
     def follow(self, tenant: str) -> int:
         """Bring a tenant's index to the newest version of the catalogue."""
         version = self._index(tenant).follow()

@@ -74,6 +74,10 @@ class MilvusCandidates:
         """Of the collection that this process knows to be there."""
         self._lock = threading.Lock()
 
+    def ask(self) -> None:
+        """See whether the server answers."""
+        self._server.has("knobctl")
+
     def follow(self, tenant: str) -> int:
         """Bring a tenant's index to the newest version of the catalogue."""
         with self._store.reading() as session:
