@@ -31,6 +31,7 @@ COMMANDS: Final[dict[str, str]] = {
     "pull": "Write live sets into YAML files",
     "history": "The engine's audit events; --verify proves the chain",
     "rollback": "Bring tenants back to an earlier set",
+    "diagnose": "Explain an answer: which floor bound, and what to change",
     "impact": "Who follows a platform default and would change with it",
     "schema": "Print the JSON Schemas and what derives from them",
     "context": "Named engines",

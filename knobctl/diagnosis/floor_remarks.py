@@ -1,0 +1,245 @@
+"""Remarks on the floor: whose it was, which rankers it was measured against, what it asks of a hit."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from knobctl.diagnosis.case import (
+    Case,
+    Remark,
+    Verdict,
+    ceilings_words,
+    company,
+    score_text,
+)
+from knobctl.fusion import Setup, reach
+from knobctl.fusion.numbers import fraction_text, number_text, rank_text, safely_below
+from knobctl.fusion.reach import EDGE
+from knobctl.text import count, joined, number_word, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from knobctl.diagnosis.answer import RankerState
+    from knobctl.fusion import Reach
+    from knobctl.fusion.reach import Names
+
+LOST_EVERYTHING: Final = (Verdict.FLOOR_REMOVED_ALL, Verdict.REMOVED_UNCOUNTED)
+_ORDINALS: Final = ("", "first", "second", "third")
+
+
+def on_the_floor(case: Case) -> Iterator[Remark]:
+    """Whose floor ran."""
+    answer, knob = case.answer, case.knobs.said("floor.fused")
+    if case.floor is None:
+        if answer.error is None and not answer.fallback_used:
+            yield Remark("floor-unknown", "floor", "the answer does not state the floor that ran")
+        return
+    floor = number_text(case.floor)
+    if not case.assembled:
+        yield _of_search(case, floor, knob)
+    elif case.knobs.tenant and case.knobs.number("floor.fused") != case.floor:
+        yield Remark(
+            "knob-moved",
+            "floor",
+            f"{floor} ran; {case.knobs.tenant} holds {knob} now, so the knob changed since or the "
+            "answer is another tenant's",
+        )
+
+
+def _of_search(case: Case, floor: str, knob: str) -> Remark:
+    governs = f"the tenant's knob ({knob}) does not govern Search"
+    if not case.answer.inherits_search_floor:
+        return Remark("request-floor", "floor", f"{floor} is the request's own minScore; {governs}")
+    if case.asked and case.asked.min_score is None:
+        said = f"no minScore was sent, so Search used its own {floor}"
+    else:
+        said = f"{floor} is Search's own, which runs where a request sends no minScore or 0"
+    return Remark("search-own-floor", "floor", f"{said}; {governs}")
+
+
+def on_the_rankers(case: Case) -> Iterator[Remark]:
+    """Which rankers were live, what that allows, and what silence did to it."""
+    scale = case.scale
+    if not scale.live:
+        return
+    names = joined(scale.live)
+    if scale.stated:
+        yield Remark("live-rankers", "live", f"{names}: {ceilings_words(scale)}")
+    else:
+        yield Remark(
+            "live-unknown",
+            "live",
+            f"the answer does not say; with {names}, {ceilings_words(scale)}",
+        )
+    yield from _silent(case)
+
+
+def _silent(case: Case) -> Iterator[Remark]:
+    """What a ranker that gave nothing did to the others' scores."""
+    for name, state in (case.answer.rankers or {}).items():
+        if state.rows:
+            continue
+        kind, what = _why(case, name, state)
+        yield Remark(kind, "silent", f"{visible(name)} {what}{_loosened(case, name)}")
+
+
+def _why(case: Case, name: str, state: RankerState) -> tuple[str, str]:
+    if state.timed_out:
+        limit = case.knobs.said("ranker.timeout")
+        return "ranker-late", f"did not answer in time ({limit})"
+    if state.error:
+        return "ranker-failed", f"failed: {visible(state.error[:200])}"
+    if case.knobs.tenant and case.knobs.disabled(name):
+        return "ranker-off", "is switched off"
+    return "ranker-silent", "returned nothing"
+
+
+def _loosened(case: Case, name: str) -> str:
+    """What the scores were worth with the ranker, and are without it."""
+    scale = case.scale
+    if case.floor is None or name in scale.live or not scale.live:
+        return ""
+    weights = {
+        **scale.weights,
+        name: case.knobs.in_force.by_role(f"fusion.weight.{name}"),
+    }
+    try:
+        reached = reach(Setup(floor=case.floor, k=scale.k, weights=weights, depths={}))
+    except ValueError:
+        return ""
+    first = (scale.live[0],)
+    if not reached.scores(scale.live):
+        return ""
+    now, then = reached.row(scale.live, first), reached.row(tuple(weights), first)
+    ranks = f"rank {rank_text(now.deepest_rank)}" if now.deepest_rank else "no rank"
+    before = rank_text(then.deepest_rank) if then.deepest_rank else "none"
+    return (
+        f", so it is not live and the floor is looser: {visible(first[0])} alone reaches "
+        f"{fraction_text(now.ceiling)} instead of {fraction_text(then.ceiling)}, and passes "
+        f"{number_text(case.floor)} down to {ranks} instead of {before}"
+    )
+
+
+def on_what_it_asks(case: Case) -> Iterator[Remark]:
+    """Which hits can pass the floor at all."""
+    if case.floor is None or case.answer.error is not None:
+        return
+    reached = case.scale.reach(case.floor)
+    if reached is None or not case.scale.classes:
+        return
+    live = case.scale.live
+    rows = {row.found_by: row for row in reached.rows if row.live == live}
+    passing = [found_by for found_by, row in rows.items() if not row.unreachable]
+    if not passing:
+        yield Remark("floor-needs", "passes", "nothing can: the floor is above the best score")
+        return
+    needed = min(map(len, passing))
+    if needed == 1 and len(passing) == len(rows):
+        return
+    yield Remark("floor-needs", "passes", _asks(case, passing, needed, reached))
+    yield from _lost(case, passing)
+
+
+def _asks(case: Case, passing: list[Names], needed: int, reached: Reach) -> str:
+    live, floor = case.scale.live, number_text(case.floor or Fraction(0))
+    rank = reached.row(live, live).deepest_rank
+    together = f"; found by {company(len(live), len(live))}, down to rank {rank_text(rank)} in each"
+    sizes = [len(found_by) for found_by in case.scale.classes]
+    if sum(size >= needed for size in sizes) == len(passing):
+        least = company(needed, len(live))
+        at_least = "" if needed == len(live) else "at least "
+        return f"at {floor} a hit must be found by {at_least}{least}{together}"
+    ways = joined(("+".join(found_by) for found_by in _smallest(passing)), "or")
+    return f"at {floor} a hit must be found by {ways}{together}"
+
+
+def _smallest(passing: list[Names]) -> list[Names]:
+    """The sets none of whose parts passes by itself."""
+    return [one for one in passing if not any(set(other) < set(one) for other in passing)]
+
+
+def _lost(case: Case, passing: list[Names]) -> Iterator[Remark]:
+    live = case.scale.live
+    if "vector" not in live or len(live) < 2 or ("vector",) in passing:
+        return
+    paraphrases = (
+        "every paraphrase that BM25 does not find" if "bm25" in live else "what only it finds"
+    )
+    text = f"a match by vector search alone can never pass: {paraphrases} is lost, however relevant"
+    if len(live) > 2 and "recency" in live and passing == [live]:
+        text = f'{text}; and "relevant" must also be "recent"'
+    yield Remark("vector-only-lost", "lost", text)
+
+
+def on_the_best_removed(case: Case) -> Iterator[Remark]:
+    """What the best removed candidate is by its score, and which floor lets it through."""
+    best = case.answer.best_removed
+    if best is None or best <= 0 or case.off_scale:
+        return
+    is_what = _structure(case, best)
+    through = letting_through(case)
+    lets = f"; {through} or less lets it through" if through else ""
+    yield Remark("best-removed", "best", f"{score_text(best, case.floor)}{is_what}{lets}")
+
+
+def letting_through(case: Case) -> str:
+    """The highest floor of two decimals (more for a small score) that the best removed candidate passes."""
+    best = case.answer.best_removed
+    if best is None or not 0 < best <= 1:
+        return ""
+    return safely_below(Fraction(best), EDGE)
+
+
+def _structure(case: Case, score: float) -> str:
+    """Who can have found a hit of this score, and where."""
+    scale = case.scale
+    classes = scale.can_score(score)
+    if not classes:
+        return ""
+    ways: list[str] = []
+    for size in sorted({len(found_by) for found_by in classes}):
+        alike = [found_by for found_by in classes if len(found_by) == size]
+        words = list(dict.fromkeys(_way(case, found_by, score, len(alike)) for found_by in alike))
+        ways += words[:3]
+    return f" is {joined(ways, 'or')}"
+
+
+def _way(case: Case, found_by: Names, score: float, alike: int) -> str:
+    scale, size = case.scale, len(found_by)
+    who = "one ranker" if size == 1 else f"{number_word(size)} rankers"
+    if size == len(scale.live):
+        who = {1: visible(found_by[0]), 2: "both"}.get(size, f"all {number_word(size)}")
+    elif alike == 1 or len(scale.by_size()[size]) > 1:
+        who = visible("+".join(found_by))
+    absent = len(scale.live) - size
+    company_ = f", absent from the {_others(absent)}" if absent else ""
+    ranks = scale.two_ranks(found_by, score) if size == 2 else None
+    if ranks:
+        return f"{_rank(ranks[0])} and {_rank(ranks[1])} in {who}{company_}"
+    rank = scale.equal_rank(found_by, score)
+    return f"{'' if size == 1 else 'about '}{_rank(rank)} in {who}{company_}"
+
+
+def _others(absent: int) -> str:
+    return "other" if absent == 1 else f"{'other ' if absent < 3 else ''}{number_word(absent)}"
+
+
+def _rank(rank: int) -> str:
+    return _ORDINALS[rank] if rank < len(_ORDINALS) else f"rank {rank}"
+
+
+def on_the_cost(case: Case, verdict: Verdict) -> Iterator[Remark]:
+    """What it costs a person."""
+    removed = case.answer.removed or case.answer.removed_by_expansion
+    though = f", though {count(removed, 'chunk')} were found" if removed > 1 else ""
+    if verdict in {*LOST_EVERYTHING, Verdict.EXPANSION_FLOOR_REMOVED_ALL}:
+        lost = (
+            f"the model gets no retrieved text{though}: it answers from itself"
+            if case.assembled
+            else f"the caller gets nothing{though}"
+        )
+        yield Remark("cost", "cost", lost)
+    elif verdict in {Verdict.DID_NOT_RUN, Verdict.PROMPT_EMPTY}:
+        yield Remark("cost", "cost", "the model gets no retrieved text: it answers from itself")

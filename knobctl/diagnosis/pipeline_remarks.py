@@ -1,0 +1,247 @@
+"""Remarks on the other steps of the pipeline: expansion, cosine filter, no-match gate, prompt."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from knobctl.diagnosis.answer import Outcome
+from knobctl.diagnosis.case import Case, Remark, Verdict, score_text
+from knobctl.diagnosis.counting import first_empty, stages
+from knobctl.fusion.numbers import number_text
+from knobctl.text import count, joined, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from knobctl.fusion.reach import Names
+
+RECENCY: Final = ("recency",)
+"""What only the ranker that looks at no query found."""
+FALLBACKS: Final = {
+    "no_query": "the task was blank, so there was nothing to search for",
+    "retrieval_failed": "every ranker failed",
+    "retrieval_timeout": "no ranker answered in time",
+}
+_LONGEST_QUOTE: Final = 60
+
+
+def on_the_fallback(case: Case) -> Iterator[Remark]:
+    """Why retrieval did not run."""
+    answer = case.answer
+    if not answer.fallback_used:
+        return
+    meaning = FALLBACKS.get(answer.fallback_reason)
+    if meaning is None:
+        known = joined(FALLBACKS, "or")
+        meaning = f"the engine's reason is none of the three that are known: {known}"
+    elif answer.fallback_reason == "retrieval_timeout":
+        meaning = f"{meaning} ({case.knobs.said('ranker.timeout')})"
+    yield Remark("fallback", "why", f"{meaning}. No floor ran, so none is at fault")
+    for name, state in (answer.rankers or {}).items():
+        said = visible(state.error[:200]) or ("late" if state.timed_out else "")
+        if said:
+            kind = "ranker-late" if state.timed_out else "ranker-failed"
+            yield Remark(kind, "ranker", f"{visible(name)}: {said}")
+
+
+def on_emptiness(case: Case, verdict: Verdict) -> Iterator[Remark]:
+    """The first step that gave nothing, where nothing was found."""
+    if verdict is not Verdict.NO_RESULTS:
+        return
+    empty = first_empty(case.answer)
+    if case.answer.rankers is None:
+        text = "the answer does not say what each ranker gave"
+    else:
+        rows = (
+            joined(f"{visible(name)} {state.rows:,}" for name, state in case.answer.rankers.items())
+            if case.answer.rankers
+            else "none of them in the answer"
+        )
+        step = f"; the first step with nothing left: {empty.name}" if empty else ""
+        text = f"rows by ranker: {rows}{step}"
+    yield Remark("first-empty-stage", "rows", text)
+    yield Remark(
+        "not-a-floor-problem",
+        "floor",
+        "no floor is at fault, and no lower one helps: an empty corpus, a scope or a token that "
+        "admits no source, or rankers that failed",
+    )
+
+
+def on_the_expansion(case: Case, verdict: Verdict) -> Iterator[Remark]:
+    """What the expansion pass cut before the floor could look at it."""
+    answer = case.answer
+    if not answer.expanded and not answer.removed_by_expansion:
+        return
+    cut, knob = answer.removed_by_expansion, case.knobs.said("floor.expansion")
+    if verdict is Verdict.EXPANSION_FLOOR_REMOVED_ALL:
+        floor = case.knobs.name("floor.fused") or "the floor"
+        text = f"{knob} ran before the floor: no lower {floor} brings anything back"
+        yield Remark("expansion-floor-removed-all", "before", text)
+    elif cut:
+        text = (
+            f"{count(cut, 'candidate')} of the expansion pass fell under {knob}; no lower "
+            f"{case.knobs.name('floor.fused') or 'floor'} brings them back"
+        )
+        yield Remark("expansion-floor-removed-some", "before", text)
+    if answer.expanded:
+        yield Remark("expanded", "expanded", _expansion(case))
+
+
+def _expansion(case: Case) -> str:
+    rewrites = case.answer.rewrites
+    confident = case.knobs.said("gate.confident")
+    said = f"the best first score was under {confident}, so the rankers ran again, wider"
+    if not rewrites:
+        return said
+    quoted = ", ".join(f'"{_quoted(one)}"' for one in rewrites[:3])
+    more = f" and {len(rewrites) - 3} more" if len(rewrites) > 3 else ""
+    return f"{said}, with {count(len(rewrites), 'rewrite')}: {quoted}{more}"
+
+
+def _quoted(text: str) -> str:
+    whole = visible(text[: _LONGEST_QUOTE + 1])
+    return whole if len(text) <= _LONGEST_QUOTE else f"{whole[:_LONGEST_QUOTE]}..."
+
+
+def on_the_cosine_filter(case: Case) -> Iterator[Remark]:
+    """What `vector_min_cosine` took out of the lists."""
+    for name, state in (case.answer.rankers or {}).items():
+        if state.removed_by_cosine:
+            knob = case.knobs.said("floor.vector")
+            every = "all" if state.removed_by_cosine >= state.rows else str(state.removed_by_cosine)
+            yield Remark(
+                "cosine-floor-removed-rows",
+                "cosine",
+                f"{knob} took {every} of {count(state.rows, f'{visible(name)} row')} before fusion; "
+                f"{visible(name)} stays live, so the others' scores are not raised by it",
+            )
+
+
+def on_no_match(case: Case) -> Iterator[Remark]:
+    """What the no-match gate means, and what was closest."""
+    answer = case.answer
+    if not answer.no_match:
+        return
+    removed = (
+        f"; it counts {count(answer.removed, 'candidate')} as removed" if answer.removed else ""
+    )
+    yield Remark(
+        "no-match-gate",
+        "gate",
+        f"silence instead of noise, as the knob wants it; not the fused floor{removed}",
+    )
+    nearest = [
+        f"{visible(name[:60]) or '?'}{'' if cosine is None else f' {cosine:.3f}'}"
+        for name, cosine in answer.nearest[:5]
+    ]
+    if nearest:
+        yield Remark("nearest", "closest", ", ".join(nearest))
+
+
+def on_what_was_kept(case: Case) -> Iterator[Remark]:
+    """Who found what was returned, and how much of it is merely recent."""
+    answer = case.answer
+    found: Counter[Names] = Counter(row.found_by for row in answer.rows if row.ranks)
+    if not found:
+        return
+    in_order = sorted(found, key=lambda names: (-len(names), names))
+    parts = joined(f"{found[names]} by {_named(names, case)}" for names in in_order)
+    yield Remark("found-by", "kept", f"{count(sum(found.values()), 'chunk')} shown: {parts}")
+    recent = found[RECENCY]
+    if recent:
+        chunks = "1 chunk passed" if recent == 1 else f"{recent} chunks passed"
+        yield Remark(
+            "merely-recent",
+            "recent",
+            f"{chunks} for nothing but being new: recency looks at no query, so the same pass for "
+            "every question",
+        )
+
+
+def _named(found_by: Names, case: Case) -> str:
+    if len(found_by) == 1:
+        return f"{visible(found_by[0])} alone"
+    if found_by == case.scale.live and len(found_by) > 2:
+        return f"all {len(found_by)}"
+    return visible("+".join(found_by))
+
+
+def on_the_prompt(case: Case) -> Iterator[Remark]:
+    """What of the kept did not enter the prompt, and which limits bound."""
+    answer, omitted = case.answer, case.answer.omitted
+    if not case.assembled or not omitted.total:
+        return
+    limits = {
+        "as duplicates": (omitted.duplicates, "dedup_min_similarity"),
+        "beyond the limit per document": (omitted.per_document, "max_chunks_per_document"),
+        "beyond the limit of chunks": (omitted.max_chunks, "assembly_max_chunks"),
+        "for want of tokens": (omitted.token_budget, "assembly_token_budget"),
+    }
+    bound = [
+        f"{number} {what} ({case.knobs.said(knob)})"
+        for what, (number, knob) in limits.items()
+        if number
+    ]
+    free = [knob for number, knob in limits.values() if not number]
+    rest = f"; not reached: {joined(free)}" if free else ""
+    entered = f"{len(answer.rows)} of {answer.kept} kept entered the prompt"
+    yield Remark("omitted", "prompt", f"{entered}; left out: {joined(bound)}{rest}")
+
+
+def on_top_k(case: Case) -> Iterator[Remark]:
+    """What Search kept and did not return."""
+    answer = case.answer
+    left = answer.kept - len(answer.rows)
+    if case.assembled or answer.bands is None or left <= 0 or not case.is_outcome(Outcome.OK):
+        return
+    yield Remark(
+        "top-k",
+        "topK",
+        f"{count(left, 'candidate')} more passed the floor; topK left them out, and the count of "
+        "removed does not hold them",
+    )
+
+
+def on_the_divergence(case: Case, verdict: Verdict) -> Iterator[Remark]:
+    """How the floor stands to the floor of the expansion pass, where that strands results."""
+    expanded = case.knobs.number("floor.expansion")
+    told = verdict in {Verdict.FLOOR_REMOVED_ALL, Verdict.FLOOR_REMOVED_SOME, Verdict.ALL_PASSED}
+    if not (case.assembled and told and expanded and case.floor and expanded != case.floor):
+        return
+    name, floor = case.knobs.said("floor.expansion"), number_text(case.floor)
+    if case.floor > expanded:
+        text = (
+            f"above {name}: what expansion admits from {number_text(expanded)} up to {floor} is "
+            "thrown away afterwards"
+        )
+    else:
+        text = f"below {name}: an expanded query is cut there first, which {floor} cannot rescue"
+    yield Remark("floor-diverges-from-expanded-floor", "diverges", text)
+
+
+def step_words(case: Case) -> str:
+    """The steps with what came out of each, for the curious: `rankers 120, fusion 70, floor 12, prompt 8`."""
+    return ", ".join(
+        f"{stage.name} {'?' if stage.rows is None else format(stage.rows, ',')}"
+        for stage in stages(case.answer)
+    )
+
+
+def on_the_breach(case: Case) -> Iterator[Remark]:
+    """Rows that the floor should have removed."""
+    if not case.breaches:
+        return
+    rows = [
+        f"{visible(row.chunk_id[:60]) or '?'} {score_text(row.score or 0.0, case.floor)}"
+        for row in case.breaches[:5]
+    ]
+    more = f" and {len(case.breaches) - 5:,} more" if len(case.breaches) > 5 else ""
+    yield Remark("row-below-floor", "rows", f"{', '.join(rows)}{more}")
+    yield Remark(
+        "breach-is-no-tuning",
+        "means",
+        "the engine returned what its own floor excludes: a defect of the engine, or a step after "
+        "the floor that adds rows; no value of a knob mends it",
+    )
