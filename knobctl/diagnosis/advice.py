@@ -102,7 +102,11 @@ def _lower_both(case: Case) -> Iterator[Action]:
 
 
 def _look(case: Case) -> Iterator[Action]:
-    if case.floor is not None and case.assembled and case.knobs.name("floor.fused"):
+    """Where a floor costs some and not all: what it costs, and the way down where it is above all sense."""
+    expanded = case.knobs.number("floor.expansion")
+    if case.assembled and case.floor and expanded and case.floor > expanded and not case.off_scale:
+        yield from _lower_the_knob(case, expanded)
+    elif case.floor is not None and case.assembled and case.knobs.name("floor.fused"):
         floor = number_text(case.floor)
         yield Action(
             "what this floor keeps and loses",

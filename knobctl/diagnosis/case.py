@@ -12,7 +12,7 @@ from knobctl.diagnosis.answer import Answer, Outcome, Row, Surface
 from knobctl.diagnosis.scale import SLACK, Scale
 from knobctl.fusion import exact
 from knobctl.fusion.numbers import fraction_text, number_text
-from knobctl.text import decimal_text, joined
+from knobctl.text import decimal_text, number_word, visible
 
 if TYPE_CHECKING:
     from knobctl.diagnosis.counting import WhatIf
@@ -176,26 +176,22 @@ def score_text(score: float, beside: Fraction | None = None) -> str:
 
 
 def ceilings_words(scale: Scale) -> str:
-    """Say what hits can score at most: `one ranker alone 1/3, two 2/3, all three 1`."""
-    if not scale.classes:
-        return ""
-    if all(len(ceilings) == 1 for ceilings in scale.by_size().values()):
-        words = [
-            f"{company(size, len(scale.live))} {fraction_text(ceilings[0])}"
-            for size, ceilings in scale.by_size().items()
-        ]
-    else:
-        words = [
-            f"{'+'.join(found_by)} {fraction_text(ceiling)}"
-            for found_by, ceiling in scale.classes.items()
-        ]
-    return f"a hit of {joined(words)} at most"
+    """Say what hits can score: `one alone scores 1/3 at most, two 2/3, all three 1`."""
+    even = all(len(ceilings) == 1 for ceilings in scale.by_size().values())
+    words = [
+        (
+            company(len(found_by), len(scale.live)) if even else "+".join(map(visible, found_by)),
+            ceiling,
+        )
+        for found_by, ceiling in scale.classes.items()
+    ]
+    (who, ceiling), *others = dict.fromkeys(words) or [("a hit", Fraction(1))]
+    more = "".join(f", {one} {fraction_text(other)}" for one, other in others)
+    return f"{who} scores {fraction_text(ceiling)} at most{more}"
 
 
 def company(size: int, of: int) -> str:
     """Say how many of the live rankers found a hit: `one alone`, `two`, `all three`."""
-    from knobctl.text import number_word
-
     if size == of:
         return {1: "it", 2: "both"}.get(size, f"all {number_word(size)}")
     return "one alone" if size == 1 else number_word(size)

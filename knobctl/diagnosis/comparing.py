@@ -63,7 +63,7 @@ def _differences(first: Diagnosis, second: Diagnosis) -> Iterator[Remark]:
         ("floor", _number(one.floor), _number(two.floor)),
         ("candidates", _text(one.answer.candidates), _text(two.answer.candidates)),
         ("removed", _text(one.answer.removed), _text(two.answer.removed)),
-        ("best removed", _score(one.answer.best_removed), _score(two.answer.best_removed)),
+        ("best", _score(one.answer.best_removed), _score(two.answer.best_removed)),
         ("returned", _text(len(one.answer.rows)), _text(len(two.answer.rows))),
     ]
     for topic, before, after in facts:
@@ -88,13 +88,18 @@ def _scales(first: Diagnosis, second: Diagnosis) -> Iterator[Remark]:
             f"the engines. Look again at all that is compared with it: {readers}",
         )
     elif one.scale.stated and two.scale.stated and one.scale.live != two.scale.live:
-        lives = [joined(case.scale.live) if case.scale.live else "nothing" for case in (one, two)]
+        lives = [", ".join(map(visible, case.scale.live)) or "nothing" for case in (one, two)]
+        both = bool(one.scale.live and two.scale.live)
         ceilings = [ceilings_words(case.scale) for case in (one, two)]
         yield Remark(
             "differs-live",
             "live",
-            f"{lives[0]} -> {lives[1]}: the same score means something else. {ceilings[0]}; then "
-            f"{ceilings[1]}",
+            f"{lives[0]} -> {lives[1]}"
+            + (
+                f": a score means something else. First, {ceilings[0]}; then, {ceilings[1]}"
+                if both
+                else ""
+            ),
         )
 
 

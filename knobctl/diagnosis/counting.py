@@ -70,8 +70,11 @@ def would_keep(answer: Answer, floor: Fraction) -> WhatIf | None:
     Known are the scores of what was returned, the bands of all candidates, and the best removed score.
     """
     shown = sum(exact(score) >= floor for score in answer.scores)
-    if answer.bands is None and answer.removed is None and not answer.rows:
+    if answer.candidates == 0 or (answer.candidates is None and not answer.rows):
         return None
+    if answer.surface is Surface.SEARCH and answer.scores and floor > exact(answer.scores[-1]):
+        # What topK left out scores no more than the last that it did not.
+        return WhatIf(floor=floor, at_least=shown, at_most=shown)
     at_least, at_most = (
         _by_counts(answer, floor, shown)
         if answer.bands is None

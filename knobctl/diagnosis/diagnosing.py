@@ -54,6 +54,7 @@ def _remarks(case: Case, verdict: Verdict) -> Iterator[Remark]:
         return
     yield from pipeline_remarks.on_the_fallback(case)
     yield from pipeline_remarks.on_the_breach(case)
+    yield from doubts.on_the_age(case)
     yield from doubts.on_the_scale(case)
     yield from pipeline_remarks.on_no_match(case)
     yield from pipeline_remarks.on_emptiness(case, verdict)

@@ -95,6 +95,17 @@ def on_contradictions(case: Case) -> Iterator[Remark]:
         )
 
 
+def on_the_age(case: Case) -> Iterator[Remark]:
+    """What an engine does not tell that is older than the fields."""
+    answer = case.answer
+    if answer.outcome is not None or answer.error is not None:
+        return
+    text = "what the floor removed is not told"
+    if not answer.rows:
+        text += ": an empty corpus and a floor that removed everything look the same"
+    yield Remark("older-engine", "means", f"from before outcome and resultsBelowThreshold: {text}")
+
+
 def _contradiction(what: str) -> Remark:
     return Remark("contradiction", "odd", f"the answer contradicts itself: {what}")
 
@@ -107,6 +118,8 @@ def on_the_knobs(case: Case) -> Iterator[Remark]:
     weights = " ".join(
         f"{visible(name)} {number_text(weight)}" for name, weight in scale.weights.items()
     )
+    even = len(set(scale.weights.values())) == 1
+    told = "equal weights" if even else f"weights {weights}"
     if any(scale.agrees(row) is False for row in answer.rows):
         whose = f"{case.knobs.tenant}'s" if case.knobs.tenant else "the platform's"
         more = "" if case.knobs.tenant else "; the tenant's own: --tenant NAME"
@@ -120,7 +133,7 @@ def on_the_knobs(case: Case) -> Iterator[Remark]:
         yield Remark(
             "knobs-assumed",
             "assumed",
-            f"weights {weights}, k {scale.k}, as shipped; the tenant's own: --tenant NAME",
+            f"{told}, k {scale.k}, as shipped; the tenant's own: --tenant NAME",
         )
 
 
@@ -134,12 +147,8 @@ def on_the_retrieval(case: Case) -> Iterator[Remark]:
             "the engine could not ask its store: the tenant's last good set ranked this",
         )
     if case.asked is not None:
-        at = f" on corpus version {visible(answer.corpus_version)}" if answer.corpus_version else ""
-        yield Remark(
-            "second-retrieval",
-            "asked now",
-            f"a new retrieval{at}: an earlier answer to the same question may have seen another "
-            "corpus or another set",
-        )
+        at = f" on corpus {visible(answer.corpus_version)}" if answer.corpus_version else ""
+        text = f"a new retrieval{at}; an earlier answer may be of another corpus or set"
+        yield Remark("second-retrieval", "asked now", text)
     for oddity in answer.oddities:
         yield Remark("oddity", "unread", oddity)

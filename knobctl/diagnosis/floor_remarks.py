@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from knobctl.diagnosis.answer import RankerState
-    from knobctl.fusion import Reach
+    from knobctl.fusion import Row as FusionRow
     from knobctl.fusion.reach import Names
 
 LOST_EVERYTHING: Final = (Verdict.FLOOR_REMOVED_ALL, Verdict.REMOVED_UNCOUNTED)
@@ -55,7 +55,7 @@ def _of_search(case: Case, floor: str, knob: str) -> Remark:
     if case.asked and case.asked.min_score is None:
         said = f"no minScore was sent, so Search used its own {floor}"
     else:
-        said = f"{floor} is Search's own, which runs where a request sends no minScore or 0"
+        said = f"{floor} is Search's own, for requests without a minScore"
     return Remark("search-own-floor", "floor", f"{said}; {governs}")
 
 
@@ -64,15 +64,12 @@ def on_the_rankers(case: Case) -> Iterator[Remark]:
     scale = case.scale
     if not scale.live:
         return
-    names = joined(scale.live)
+    names = ", ".join(map(visible, scale.live))
     if scale.stated:
         yield Remark("live-rankers", "live", f"{names}: {ceilings_words(scale)}")
     else:
-        yield Remark(
-            "live-unknown",
-            "live",
-            f"the answer does not say; with {names}, {ceilings_words(scale)}",
-        )
+        text = f"not told; if it was {names}: {ceilings_words(scale)}"
+        yield Remark("live-unknown", "live", text)
     yield from _silent(case)
 
 
@@ -123,53 +120,48 @@ def _loosened(case: Case, name: str) -> str:
 
 
 def on_what_it_asks(case: Case) -> Iterator[Remark]:
-    """Which hits can pass the floor at all."""
-    if case.floor is None or case.answer.error is not None:
+    """Which hits can pass the floor, and down to which rank."""
+    if case.floor is None:
         return
     reached = case.scale.reach(case.floor)
     if reached is None or not case.scale.classes:
         return
-    live = case.scale.live
-    rows = {row.found_by: row for row in reached.rows if row.live == live}
-    passing = [found_by for found_by, row in rows.items() if not row.unreachable]
+    live, floor = case.scale.live, number_text(case.floor)
+    rows = [row for row in reached.rows if row.live == live]
+    passing = [row for row in rows if not row.unreachable]
     if not passing:
-        yield Remark("floor-needs", "passes", "nothing can: the floor is above the best score")
+        yield Remark("floor-needs", "passes", f"at {floor}: nothing, it is above the best score")
         return
-    needed = min(map(len, passing))
-    if needed == 1 and len(passing) == len(rows):
-        return
-    yield Remark("floor-needs", "passes", _asks(case, passing, needed, reached))
-    yield from _lost(case, passing)
+    ways = list(dict.fromkeys(_passes(case, row) for row in passing))
+    if reached.removes_nothing(live):
+        ways = ["all that the lists hold"]
+    else:
+        ways[0] = f"found {ways[0]}"
+    rest = "; nothing else" if len(passing) < len(rows) else ""
+    yield Remark("floor-needs", "passes", f"at {floor}: {', '.join(ways)}{rest}")
+    yield from _lost(case, [row.found_by for row in passing])
 
 
-def _asks(case: Case, passing: list[Names], needed: int, reached: Reach) -> str:
-    live, floor = case.scale.live, number_text(case.floor or Fraction(0))
-    rank = reached.row(live, live).deepest_rank
-    together = f"; found by {company(len(live), len(live))}, down to rank {rank_text(rank)} in each"
-    sizes = [len(found_by) for found_by in case.scale.classes]
-    if sum(size >= needed for size in sizes) == len(passing):
-        least = company(needed, len(live))
-        at_least = "" if needed == len(live) else "at least "
-        return f"at {floor} a hit must be found by {at_least}{least}{together}"
-    ways = joined(("+".join(found_by) for found_by in _smallest(passing)), "or")
-    return f"at {floor} a hit must be found by {ways}{together}"
-
-
-def _smallest(passing: list[Names]) -> list[Names]:
-    """The sets none of whose parts passes by itself."""
-    return [one for one in passing if not any(set(other) < set(one) for other in passing)]
+def _passes(case: Case, row: FusionRow) -> str:
+    """One way to pass: `by two to rank 30`."""
+    size, live = len(row.found_by), len(case.scale.live)
+    even = len(case.scale.by_size()[size]) == 1
+    who = company(size, live) if even else visible("+".join(row.found_by))
+    rank = "at any rank" if row.within_depth else f"to rank {rank_text(row.deepest_rank)}"
+    return f"by {who} {rank}"
 
 
 def _lost(case: Case, passing: list[Names]) -> Iterator[Remark]:
     live = case.scale.live
     if "vector" not in live or len(live) < 2 or ("vector",) in passing:
         return
-    paraphrases = (
-        "every paraphrase that BM25 does not find" if "bm25" in live else "what only it finds"
+    text = (
+        "every paraphrase that BM25 does not find, however relevant"
+        if "bm25" in live
+        else "every match that vector search alone finds, however relevant"
     )
-    text = f"a match by vector search alone can never pass: {paraphrases} is lost, however relevant"
     if len(live) > 2 and "recency" in live and passing == [live]:
-        text = f'{text}; and "relevant" must also be "recent"'
+        text += "; and all that is not recent"
     yield Remark("vector-only-lost", "lost", text)
 
 
@@ -213,17 +205,21 @@ def _way(case: Case, found_by: Names, score: float, alike: int) -> str:
         who = {1: visible(found_by[0]), 2: "both"}.get(size, f"all {number_word(size)}")
     elif alike == 1 or len(scale.by_size()[size]) > 1:
         who = visible("+".join(found_by))
-    absent = len(scale.live) - size
-    company_ = f", absent from the {_others(absent)}" if absent else ""
+    absent = _absent(size, len(scale.live))
     ranks = scale.two_ranks(found_by, score) if size == 2 else None
     if ranks:
-        return f"{_rank(ranks[0])} and {_rank(ranks[1])} in {who}{company_}"
+        return f"{_rank(ranks[0])} and {_rank(ranks[1])} in {who}{absent}"
     rank = scale.equal_rank(found_by, score)
-    return f"{'' if size == 1 else 'about '}{_rank(rank)} in {who}{company_}"
+    return f"{'' if size == 1 else 'about '}{_rank(rank)} in {who}{absent}"
 
 
-def _others(absent: int) -> str:
-    return "other" if absent == 1 else f"{'other ' if absent < 3 else ''}{number_word(absent)}"
+def _absent(size: int, live: int) -> str:
+    missing = live - size
+    if not missing:
+        return ""
+    if missing > 1:
+        return f", absent from the other {number_word(missing)}"
+    return f", absent from the {_ORDINALS[live] if 1 < live < len(_ORDINALS) else 'other'}"
 
 
 def _rank(rank: int) -> str:

@@ -23,6 +23,8 @@ FALLBACKS: Final = {
     "retrieval_failed": "every ranker failed",
     "retrieval_timeout": "no ranker answered in time",
 }
+NEVER_LOADED: Final = "c0"
+"""The corpus version of a tenant that has no corpus."""
 _LONGEST_QUOTE: Final = 60
 
 
@@ -49,18 +51,15 @@ def on_emptiness(case: Case, verdict: Verdict) -> Iterator[Remark]:
     """The first step that gave nothing, where nothing was found."""
     if verdict is not Verdict.NO_RESULTS:
         return
-    empty = first_empty(case.answer)
-    if case.answer.rankers is None:
-        text = "the answer does not say what each ranker gave"
-    else:
-        rows = (
-            joined(f"{visible(name)} {state.rows:,}" for name, state in case.answer.rankers.items())
-            if case.answer.rankers
-            else "none of them in the answer"
-        )
-        step = f"; the first step with nothing left: {empty.name}" if empty else ""
-        text = f"rows by ranker: {rows}{step}"
+    rankers, empty = case.answer.rankers, first_empty(case.answer)
+    rows = ", ".join(f"{visible(name)} {one.rows:,}" for name, one in (rankers or {}).items())
+    step = f"; the first step with nothing left: {empty.name}" if empty else ""
+    text = f"{rows or 'not told by ranker'}{step}"
     yield Remark("first-empty-stage", "rows", text)
+    if case.answer.corpus_version == NEVER_LOADED:
+        yield Remark(
+            "empty-corpus", "corpus", "version c0: nothing was ever loaded for this tenant"
+        )
     yield Remark(
         "not-a-floor-problem",
         "floor",
@@ -146,17 +145,17 @@ def on_what_was_kept(case: Case) -> Iterator[Remark]:
     found: Counter[Names] = Counter(row.found_by for row in answer.rows if row.ranks)
     if not found:
         return
-    in_order = sorted(found, key=lambda names: (-len(names), names))
+    order = {names: at for at, names in enumerate(case.scale.classes)}
+    in_order = sorted(found, key=lambda names: (-len(names), order.get(names, len(order)), names))
     parts = joined(f"{found[names]} by {_named(names, case)}" for names in in_order)
-    yield Remark("found-by", "kept", f"{count(sum(found.values()), 'chunk')} shown: {parts}")
+    yield Remark("found-by", "kept", f"{count(sum(found.values()), 'chunk')}: {parts}")
     recent = found[RECENCY]
     if recent:
         chunks = "1 chunk passed" if recent == 1 else f"{recent} chunks passed"
         yield Remark(
             "merely-recent",
             "recent",
-            f"{chunks} for nothing but being new: recency looks at no query, so the same pass for "
-            "every question",
+            f"{chunks} for nothing but being new: recency looks at no query",
         )
 
 
@@ -199,8 +198,7 @@ def on_top_k(case: Case) -> Iterator[Remark]:
     yield Remark(
         "top-k",
         "topK",
-        f"{count(left, 'candidate')} more passed the floor; topK left them out, and the count of "
-        "removed does not hold them",
+        f"{count(left, 'more candidate')} passed the floor and were left out",
     )
 
 

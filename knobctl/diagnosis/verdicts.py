@@ -115,7 +115,7 @@ def _did_not_run(case: Case) -> str:
 def _unclassified(case: Case) -> str:
     rows = count(len(case.answer.rows), "chunk" if case.assembled else "result")
     if case.answer.outcome is None:
-        return f"No outcome in the answer: it is from an older engine. It holds {rows}."
+        return f"No outcome in the answer, which holds {rows}: an older engine."
     return f"unspecified: the engine did not classify this call. The answer holds {rows}."
 
 

@@ -25,7 +25,7 @@ from knobctl.report.reach import wrapped
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from fractions import Fraction
 
     from knobctl.diagnosis import Action, Comparison, Diagnosis, Remark
@@ -73,14 +73,20 @@ def diagnosis_text(diagnosis: Diagnosis, *, drawing: Drawing, place: str = "") -
     remarks = [(remark.topic, remark.text) for remark in diagnosis.remarks]
     if diagnosis.what_if is not None:
         remarks.append(("what if", what_if_words(diagnosis.what_if, diagnosis.case.answer)))
-    parts = [_headline(diagnosis.headline, drawing), topical(remarks)]
+    parts = [_headline(diagnosis.headline, drawing), topical(_grouped(remarks))]
     drawn = picture(diagnosis, drawing=drawing)
     if drawn:
         parts += ["", drawn, ""]
-    parts += [_action(action, place) for action in diagnosis.actions]
-    return "\n".join(
-        part for at, part in enumerate(parts) if part or 0 < at < len(parts) - 1
-    ).rstrip("\n")
+    parts += _actions(diagnosis.actions, place)
+    return "\n".join(parts).replace("\n\n\n", "\n\n").rstrip("\n")
+
+
+def _grouped(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Say a topic once where it goes on."""
+    before = ""
+    for topic, text in lines:
+        yield (" " if topic == before else topic), text
+        before = topic
 
 
 def _headline(text: str, drawing: Drawing) -> str:
@@ -88,12 +94,13 @@ def _headline(text: str, drawing: Drawing) -> str:
     return click.style(said, bold=True) if drawing.colored else said
 
 
-def _action(action: Action, place: str) -> str:
+def _actions(actions: Sequence[Action], place: str) -> Iterator[str]:
     """Write what to do; a command stands on a line of its own, whole, so that it can be copied."""
-    lines = topical([("do", action.text)])
-    if not action.command:
-        return lines
-    return f"{lines}\n{' ' * (MARGIN + 3)}{action.command}{place}"
+    topics = _grouped(("do", action.text) for action in actions)
+    for action, line in zip(actions, topics, strict=True):
+        yield topical([line])
+        if action.command:
+            yield f"{' ' * (MARGIN + 3)}{action.command}{place}"
 
 
 def what_if_words(what_if: WhatIf, answer: Answer) -> str:
