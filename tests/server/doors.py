@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import math
 import threading
@@ -20,6 +21,7 @@ from knobctl.server.serving import answer_calls, listen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from email.message import Message
 
     from knobctl.server.applications import Limits
     from knobctl.server.auth import Caller
@@ -355,6 +357,54 @@ def served(
     finally:
         stop.set()
         thread.join()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What came back over HTTP."""
+
+    status: int
+    body: Any
+    headers: Mapping[str, str]
+    """By name in lower case."""
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields that a refusal names."""
+        details = self.body.get("details", [])
+        return [one["field"] for detail in details for one in detail["debug"]["fieldViolations"]]
+
+
+def ask(
+    address: str,
+    path: str,
+    body: object = None,
+    token: str | None = None,
+    **headers: str,
+) -> Said:
+    """Call a method, `package.Service/Method`, with JSON or with bytes; or GET a path that begins with a slash."""
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    if token is not None:
+        sent["Authorization"] = f"Bearer {token}"
+    data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+    if data is not None:
+        sent.setdefault("Content-Type", "application/json")
+    url = f"{address}/{path.removeprefix('/')}"
+    request = urllib.request.Request(url, data=data, headers=sent)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return _said(answer.status, answer.read(), answer.headers)
+    except urllib.error.HTTPError as error:
+        with error:
+            return _said(error.code, error.read(), error.headers)
+
+
+def _said(status: int, raw: bytes, headers: Message) -> Said:
+    named = {name.lower(): value for name, value in headers.items()}
+    is_json = named.get("content-type", "").startswith("application/json")
+    if named.get("content-encoding") == "gzip":
+        raw = gzip.decompress(raw)
+    return Said(status, json.loads(raw) if is_json and raw else raw.decode(), named)
 
 
 def knobs_alone(service: KnobsService) -> Services:
