@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
+from knobctl.cli.engine_describe import describe
+from knobctl.cli.engine_load import load
+from knobctl.cli.engine_options import (
+    candidates_option,
+    embedder_option,
+    open_engine,
+    store_option,
+)
 from knobctl.cli.options import Settings, common_options
 from knobctl.errors import ExitCode, KnobctlError, UsageError
 
@@ -21,34 +29,14 @@ if TYPE_CHECKING:
 
 CLEARANCES: Final = ("L0", "L1", "L2", "L3", "L4", "L5")
 
-store_option = click.option(
-    "--store",
-    default="embedded:",
-    show_default=True,
-    envvar="KNOBCTL_STORE",
-    metavar="URL",
-    help="embedded:FILE, embedded: alone for engine.db in your data folder, or postgresql://HOST/DATABASE.",
-)
-
 
 @click.group()
 def command() -> None:
     """Run the reference engine: knobs and retrieval for many tenants, over HTTP and gRPC."""
 
 
-candidates_option = click.option(
-    "--candidates",
-    envvar="KNOBCTL_CANDIDATES",
-    metavar="URL",
-    help="milvus:URL of a Milvus that holds the indexes of retrieval; in this process if left out.",
-)
-embedder_option = click.option(
-    "--embedder",
-    envvar="KNOBCTL_EMBEDDER",
-    metavar="SPEC",
-    help="minilm (what is shipped, and the default), openai:BASE_URL#MODEL, fastembed:MODEL or"
-    " sentence-transformers:MODEL. A key for an endpoint is taken from KNOBCTL_EMBEDDER_KEY alone.",
-)
+command.add_command(load)
+command.add_command(describe)
 
 
 def _port_option(name: str, text: str) -> Callable[[F], F]:
@@ -231,20 +219,7 @@ def _open_services(
     store: str, schema: Path | None, candidates: str | None, embedder: str | None
 ) -> Services:
     """Open what is served; what retrieval is asked to use must be there before calls come."""
-    import os
-    from datetime import UTC, datetime
-
-    from knobctl.knobs import load_catalogue
-    from knobctl.server.opening import open_services
-
-    services = open_services(
-        store,
-        load_catalogue(schema),
-        clock=lambda: datetime.now(UTC),
-        candidates_url=candidates,
-        embedder=embedder,
-        embedder_key=os.environ.get("KNOBCTL_EMBEDDER_KEY"),
-    )
+    services = open_engine(store, schema, candidates=candidates, embedder=embedder)
     try:
         asked = "--embedder" if embedder else "--candidates" if candidates else ""
         if asked and services.missing:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 log: Final = logging.getLogger(__name__)
 
-EMBEDDED_AT_ONCE: Final = 128
+EMBEDDED_AT_ONCE: Final = 64
 """Pieces between two reports of progress."""
 _PIECE: Final = "#"
 """Begins the digest of a piece of a longer text."""
