@@ -10,13 +10,16 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 _NUMBERS = itertools.count(1)
 
@@ -122,3 +125,72 @@ def _listens(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(0.2)
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Line:
+    """A line of its own to a database of PostgreSQL: it passes bytes on, until it is told to fail."""
+
+    def __init__(self, url: str) -> None:
+        """Open the line.
+
+        Args:
+            url: Of a database of `postgres_url`.
+        """
+        named = conninfo_to_dict(url)
+        self._socket = f"{named['host']}/.s.PGSQL.{named.get('port') or 5432}"
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        port = self._listening.getsockname()[1]
+        self.url = f"postgresql://postgres:s3cret@127.0.0.1:{port}/{named['dbname']}"
+        self.is_dead = False
+        """Whether new connections are refused."""
+        self.fails_at_commit: Literal["", "before", "after"] = ""
+        """Whether the line breaks when a commit comes: before it arrives, or with its answer."""
+        self.has_failed = False
+        """Whether that has come."""
+        self.stays_dead = False
+        """Whether it is dead from such a failure on."""
+        self._open: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """Break every connection that there is."""
+        while self._open:
+            self._open.pop().close()
+
+    def close(self) -> None:
+        """Take the line away."""
+        self.is_dead = True
+        self._listening.close()
+        self.cut()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                if self.is_dead:
+                    client.close()
+                    continue
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(self._socket)
+                self._open += [client, server]
+                for source, sink in ((client, server), (server, client)):
+                    threading.Thread(
+                        target=self._pass_on, args=(source, sink, source is client), daemon=True
+                    ).start()
+
+    def _pass_on(self, source: socket.socket, sink: socket.socket, is_asking: bool) -> None:
+        with suppress(OSError):
+            while passed := source.recv(65536):
+                if is_asking and self.fails_at_commit and b"COMMIT\0" in passed:
+                    failing, self.fails_at_commit = self.fails_at_commit, ""
+                    self.has_failed, self.is_dead = True, self.stays_dead
+                    if failing == "after":
+                        source.shutdown(socket.SHUT_RDWR)  # nobody is there for the answer
+                        sink.sendall(passed)
+                        time.sleep(0.2)
+                    break
+                sink.sendall(passed)
+        for end in (source, sink):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()

@@ -75,7 +75,15 @@ def _version(connection: Connection) -> str | None:
 
 
 def _has_table(connection: Connection, name: str) -> bool:
-    return connection.execute(select(func.to_regclass(name))).scalar() is not None
+    # Not to_regclass: it goes on remembering that a name meant nothing, also after the wait for a lock.
+    found = connection.execute(
+        text(
+            "SELECT count(*) FROM pg_class"
+            " WHERE relname = :name AND relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_table_is_visible(oid)"
+        ),
+        {"name": name},
+    )
+    return bool(found.scalar())
 
 
 def _require_room(connection: Connection) -> None:
