@@ -175,7 +175,7 @@ class MilvusServer:
         """Ids of the best matches of any of these words, best first, each with what falls as matches get worse."""
         found = self._search(
             collection,
-            _cut(words),
+            words,
             "sparse",
             limit=limit,
             wanted=_filter(tenant, sources),

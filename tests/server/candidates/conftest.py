@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from knobctl.server.candidates.local import LocalCandidates
+from knobctl.server.candidates.milvus import MilvusCandidates
 from knobctl.server.store import open_store
 from tests.server.conftest import STORES
 from tests.server.corpora import IDENTITY
+from tests.server.services import milvus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,6 +37,7 @@ class LocalGraph(LocalCandidates):
 INDEXES: dict[str, Callable[[Store, Path], Candidates]] = {
     "local": lambda store, folder: LocalCandidates(store, index_folder=folder),
     "local graph": LocalGraph,
+    "milvus": lambda store, _: MilvusCandidates(store, milvus().url),
 }
 """By name, how to open one; the contract suite runs over each."""
 
