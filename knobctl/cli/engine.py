@@ -126,7 +126,8 @@ def serve(
             if is_open:
                 say(f"{host} is open to the network without TLS: tokens travel in clear")
 
-        serve(services, listening, ready=ready, limits=Limits(calls_per_s=rate), drain_s=drain_s)
+        limits = Limits(calls_per_s=rate, drain_s=drain_s)
+        serve(services, listening, ready=ready, limits=limits)
     finally:
         services.close()
     return ExitCode.OK

@@ -16,7 +16,14 @@ from knobctl.server.context_rpc import (
     ingest_application,
 )
 from knobctl.server.health import health_application
-from knobctl.server.limits import LARGEST_BODY, LARGEST_INGEST, Arriving, Rate, Stopping
+from knobctl.server.limits import (
+    GRACE_S,
+    LARGEST_BODY,
+    LARGEST_INGEST,
+    Arriving,
+    Rate,
+    Stopping,
+)
 from knobctl.server.metrics import Metrics
 from knobctl.server.probes import PATHS, Probes, answer
 from knobctl.server.readiness import Readiness
@@ -44,6 +51,10 @@ class Limits:
 
     calls_per_s: float | None = None
     """For each principal; None for any number."""
+    grace_s: float = GRACE_S
+    """How long calls in flight may take when the engine stops."""
+    drain_s: float = 0.0
+    """How long, before that, new calls are still answered while /readyz says no."""
     entropy: Callable[[int], bytes] = os.urandom
     monotonic: Callable[[], float] = time.monotonic
 
@@ -62,7 +73,7 @@ class Engine:
         self._services = self._mounted(services, readiness, limits)
 
     def _mounted(self, services: Services, readiness: Readiness, limits: Limits) -> dict[str, Any]:
-        reads = Threads(READS_AT_ONCE, "knobs-read")
+        reads = Threads(READS_AT_ONCE, "knobs-read", self._stopping)
         rate = Rate(limits.calls_per_s, monotonic=limits.monotonic) if limits.calls_per_s else None
 
         def guarded(clearances: Mapping[str, int]) -> list[MetadataInterceptor[None]]:
@@ -72,10 +83,16 @@ class Engine:
 
         applications: list[ConnectASGIApplication[Any]] = [
             knobs_application(
-                services.knobs, self._metrics, reads=reads, interceptors=guarded(KNOBS_CLEARANCES)
+                services.knobs,
+                self._metrics,
+                reads=reads,
+                stopping=self._stopping,
+                interceptors=guarded(KNOBS_CLEARANCES),
             ),
-            context_application(services, self._metrics, guarded(CONTEXT_CLEARANCES)),
-            ingest_application(services, guarded(INGEST_CLEARANCES)),
+            context_application(
+                services, self._metrics, self._stopping, guarded(CONTEXT_CLEARANCES)
+            ),
+            ingest_application(services, self._stopping, guarded(INGEST_CLEARANCES)),
             health_application(
                 readiness,
                 self._stopping,

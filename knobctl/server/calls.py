@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from connectrpc.request import RequestContext
 
     from knobctl.server.auth import Caller
-    from knobctl.server.limits import Rate
+    from knobctl.server.limits import Rate, Stopping
 
     Context: TypeAlias = RequestContext[Any, Any]
 
@@ -77,13 +77,27 @@ def tenant_named(ctx: Context) -> str | None:
 class Threads:
     """A few threads for work that waits; the log lines of that work know the call that it is for."""
 
-    def __init__(self, at_once: int, name: str) -> None:
+    def __init__(self, at_once: int, name: str, stopping: Stopping) -> None:
         self._pool = ThreadPoolExecutor(at_once, name)
+        self._stopping = stopping
 
     async def run(self, method: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-        """Do a piece of work, and give what it gives."""
+        """Do a piece of work, and give what it gives.
+
+        Raises:
+            ConnectError: `unavailable` if the server stops and the work outlasts the grace.
+        """
         work = partial(copy_context().run, method, *arguments, **named)
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        doing = asyncio.get_running_loop().run_in_executor(self._pool, work)
+        try:
+            return await self._stopping.wait_for(doing, grace_s=self._stopping.grace_s)
+        except TimeoutError as error:
+            if not doing.cancelled():
+                raise  # it is the work's own
+            raise ConnectError(
+                Code.UNAVAILABLE,
+                "the engine is stopping and waits no longer; what became of the call is not known",
+            ) from error
 
 
 class Authenticating:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from knobctl.server.auth import Caller
     from knobctl.server.calls import Context
+    from knobctl.server.limits import Stopping
     from knobctl.server.metrics import Metrics
     from knobctl.server.opening import Services
     from knobctl.server.retrieval.ingest import IngestService
@@ -64,11 +65,14 @@ INGEST_CLEARANCES: Final = {"UpsertChunks": EDIT, "DeleteDocuments": EDIT, "Desc
 
 
 def context_application(
-    services: Services, metrics: Metrics, interceptors: Sequence[MetadataInterceptor[None]]
+    services: Services,
+    metrics: Metrics,
+    stopping: Stopping,
+    interceptors: Sequence[MetadataInterceptor[None]],
 ) -> ContextEngineASGIApplication:
     """Make the ASGI application of search, assembly and evaluation."""
     return ContextEngineASGIApplication(
-        ContextRpc(services, metrics),
+        ContextRpc(services, metrics, stopping),
         interceptors=interceptors,
         read_max_bytes=LARGEST_BODY,
         codecs=[proto_binary_codec(), StrictJsonCodec(services.knobs.catalogue)],
@@ -76,11 +80,11 @@ def context_application(
 
 
 def ingest_application(
-    services: Services, interceptors: Sequence[MetadataInterceptor[None]]
+    services: Services, stopping: Stopping, interceptors: Sequence[MetadataInterceptor[None]]
 ) -> IngestASGIApplication:
     """Make the ASGI application of taking texts in."""
     return IngestASGIApplication(
-        IngestRpc(services),
+        IngestRpc(services, stopping),
         interceptors=interceptors,
         read_max_bytes=LARGEST_INGEST,
         codecs=[proto_binary_codec(), StrictJsonCodec(services.knobs.catalogue)],
@@ -90,12 +94,12 @@ def ingest_application(
 class ContextRpc(ContextEngine):
     """Each method is one call of the service in a thread; evaluations never take the threads of searches."""
 
-    def __init__(self, services: Services, metrics: Metrics) -> None:
+    def __init__(self, services: Services, metrics: Metrics, stopping: Stopping) -> None:
         self._services = services
         self._catalogue = services.knobs.catalogue
         self._metrics = metrics
-        self._searches = Threads(SEARCHES_AT_ONCE, "search")
-        self._evaluations = Threads(EVALUATIONS_AT_ONCE, "evaluate")
+        self._searches = Threads(SEARCHES_AT_ONCE, "search", stopping)
+        self._evaluations = Threads(EVALUATIONS_AT_ONCE, "evaluate", stopping)
 
     async def search(self, request: pb.SearchRequest, ctx: Context) -> pb.SearchResponse:
         """Answer Search."""
@@ -150,17 +154,22 @@ class ContextRpc(ContextEngine):
 class IngestRpc(Ingest):
     """Each method is one call of the service in a thread of its own kind: embedding takes long."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, stopping: Stopping) -> None:
         self._services = services
-        self._threads = Threads(INGESTS_AT_ONCE, "ingest")
+        self._threads = Threads(INGESTS_AT_ONCE, "ingest", stopping)
 
     async def upsert_chunks(
         self, request: pb.UpsertChunksRequest, ctx: Context
     ) -> pb.UpsertChunksResponse:
-        """Answer UpsertChunks."""
-        return upserted_message(
-            await self._threads.run(self._upsert, caller(), tenant_named(ctx), request)
-        )
+        """Answer UpsertChunks. A call that is given up, by its client or at a stop, embeds no further."""
+        given_up = threading.Event()
+        try:
+            upserted = await self._threads.run(
+                self._upsert, caller(), tenant_named(ctx), request, given_up
+            )
+        finally:
+            given_up.set()
+        return upserted_message(upserted)
 
     async def delete_documents(
         self, request: pb.DeleteDocumentsRequest, ctx: Context
@@ -177,9 +186,17 @@ class IngestRpc(Ingest):
         )
 
     def _upsert(
-        self, asker: Caller, tenant: str | None, request: pb.UpsertChunksRequest
+        self,
+        asker: Caller,
+        tenant: str | None,
+        request: pb.UpsertChunksRequest,
+        given_up: threading.Event,
     ) -> Upserted:
-        return ingest_of(self._services).upsert(asker, tenant, texts(request))
+        def go_on(_embedded: int) -> None:
+            if given_up.is_set():
+                raise ServiceError(Code.UNAVAILABLE, "the call was given up; nothing was written")
+
+        return ingest_of(self._services).upsert(asker, tenant, texts(request), progress=go_on)
 
     def _delete(
         self, asker: Caller, tenant: str | None, request: pb.DeleteDocumentsRequest

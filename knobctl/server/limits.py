@@ -25,7 +25,9 @@ BURST_S: Final = 2
 WHOLE_REQUEST_S: Final = 60.0
 """How long a request may take to arrive whole."""
 LAST_WAIT_S: Final = 1.0
-"""How long the rest of a request may take when the server stops."""
+"""How long the rest of a request may take to arrive when the server stops."""
+GRACE_S: Final = 10.0
+"""How long calls in flight may take when the server stops."""
 
 T = TypeVar("T")
 
@@ -53,31 +55,41 @@ class Rate:
 class Stopping:
     """Whether the server was told to stop; ends the waits that would last as long as a client likes."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, grace_s: float = GRACE_S) -> None:
         self.begun = asyncio.Event()
-        self._waits: set[asyncio.Timeout] = set()
+        self.grace_s = grace_s
+        """How long calls in flight may take from then on."""
+        self._waits: dict[asyncio.Timeout, float] = {}
+        """Each with the seconds that it may last from the stop on."""
 
     def begin(self) -> None:
         """Stop."""
         self.begun.set()
-        last = asyncio.get_running_loop().time() + LAST_WAIT_S
-        for wait in self._waits:
-            wait.reschedule(last)
+        now = asyncio.get_running_loop().time()
+        for wait, grace_s in self._waits.items():
+            wait.reschedule(min(wait.when() or math.inf, now + grace_s))
 
-    async def wait_for(self, something: Callable[[], Awaitable[T]], deadline: float) -> T:
-        """Wait for something until a time of the loop, or until the server stops.
+    async def wait_for(
+        self, something: Awaitable[T], *, grace_s: float, deadline: float = math.inf
+    ) -> T:
+        """Wait for something.
+
+        Args:
+            something: What is waited for; it is cancelled where it does not come.
+            grace_s: How long the wait may last when the server stops.
+            deadline: A time of the loop at which it ends in any case.
 
         Raises:
             TimeoutError: If it did not come.
         """
         if self.begun.is_set():
-            deadline = min(deadline, asyncio.get_running_loop().time() + LAST_WAIT_S)
-        async with asyncio.timeout_at(deadline) as wait:
-            self._waits.add(wait)
+            deadline = min(deadline, asyncio.get_running_loop().time() + grace_s)
+        async with asyncio.timeout_at(None if deadline == math.inf else deadline) as wait:
+            self._waits[wait] = grace_s
             try:
-                return await something()
+                return await something
             finally:
-                self._waits.discard(wait)
+                del self._waits[wait]
 
 
 class Arriving:
@@ -120,7 +132,9 @@ class Arriving:
 
     async def _next(self) -> Any:  # noqa: ANN401  as above
         try:
-            message = await self._stopping.wait_for(self._receive, self._deadline)
+            message = await self._stopping.wait_for(
+                self._receive(), grace_s=LAST_WAIT_S, deadline=self._deadline
+            )
         except TimeoutError as error:
             if self._stopping.begun.is_set():
                 raise ConnectError(

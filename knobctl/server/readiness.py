@@ -41,7 +41,7 @@ class Readiness:
         self._services = services
         self._stopping = stopping
         self._monotonic = monotonic
-        self._threads = Threads(1, "readiness")
+        self._threads = Threads(1, "readiness", stopping)
         self._one_at_a_time = asyncio.Lock()
         self._store: tuple[float, str] = (-HOLDS_S, "")
         self._retrieval: tuple[float, str] = (-HOLDS_S, "")

@@ -17,6 +17,7 @@ class Code(StrEnum):
     FAILED_PRECONDITION = "failed_precondition"
     RESOURCE_EXHAUSTED = "resource_exhausted"
     UNAVAILABLE = "unavailable"
+    DEADLINE_EXCEEDED = "deadline_exceeded"
     UNIMPLEMENTED = "unimplemented"
     INTERNAL = "internal"
 

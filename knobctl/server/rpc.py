@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from knobctl.server.calls import Context
     from knobctl.server.knobs import KnobsService
+    from knobctl.server.limits import Stopping
     from knobctl.server.metrics import Metrics
 
 WRITES_AT_ONCE: Final = 4
@@ -54,11 +55,12 @@ def knobs_application(
     metrics: Metrics,
     *,
     reads: Threads,
+    stopping: Stopping,
     interceptors: Sequence[MetadataInterceptor[None]],
 ) -> ContextEngineKnobsConfigServiceASGIApplication:
     """Make the ASGI application of the knobs service: Connect, and gRPC where the server offers trailers."""
     return ContextEngineKnobsConfigServiceASGIApplication(
-        KnobsRpc(service, metrics, reads),
+        KnobsRpc(service, metrics, reads, stopping),
         interceptors=interceptors,
         read_max_bytes=LARGEST_BODY,
         codecs=[proto_binary_codec(), StrictJsonCodec(service.catalogue)],
@@ -71,12 +73,14 @@ class KnobsRpc(ContextEngineKnobsConfigService):
     Writers, who wait for one another and for other processes, never take the readers' threads.
     """
 
-    def __init__(self, service: KnobsService, metrics: Metrics, reads: Threads) -> None:
+    def __init__(
+        self, service: KnobsService, metrics: Metrics, reads: Threads, stopping: Stopping
+    ) -> None:
         self._service = service
         self._catalogue = service.catalogue
         self._metrics = metrics
         self._reads = reads
-        self._writes = Threads(WRITES_AT_ONCE, "knobs-write")
+        self._writes = Threads(WRITES_AT_ONCE, "knobs-write", stopping)
 
     async def get_context_engine_knobs_config(
         self, _request: GetContextEngineKnobsConfigRequest, ctx: Context

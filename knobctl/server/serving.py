@@ -15,15 +15,13 @@ from hypercorn.config import Config
 
 from knobctl.errors import KnobctlError, UsageError
 from knobctl.server.applications import Engine, Limits
-from knobctl.server.limits import Stopping
+from knobctl.server.limits import LAST_WAIT_S, Stopping
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from knobctl.server.opening import Services
 
-GRACE_S: Final = 10.0
-"""How long calls in flight may take after a stop."""
 KEEP_ALIVE_S: Final = 75.0
 """How long a connection may idle: longer than a client thinks between two calls."""
 LARGEST_HEADERS: Final = 32 << 10
@@ -62,7 +60,6 @@ def serve(
     *,
     ready: Callable[[], None],
     limits: Limits | None = None,
-    drain_s: float = 0.0,
 ) -> None:
     """Serve on ports that were taken, until SIGTERM or SIGINT; calls in flight are finished.
 
@@ -71,7 +68,6 @@ def serve(
         listening: Sockets of `listen`; each answers everything.
         ready: Called when calls are answered; what it raises ends the serving and is raised here.
         limits: What an operator chose.
-        drain_s: How long, after the signal, new calls are still answered while /readyz says no.
     """
     failures: list[KnobctlError] = []
 
@@ -83,12 +79,10 @@ def serve(
             ready()
         except KnobctlError as error:  # the server would wrap it in groups of its own
             failures.append(error)
-        else:
-            await stop.wait()
+            stop.set()
+        await stop.wait()
 
-    asyncio.run(
-        answer_calls(services, listening, until=until_signalled, limits=limits, drain_s=drain_s)
-    )
+    asyncio.run(answer_calls(services, listening, until=until_signalled, limits=limits))
     if failures:
         raise failures[0]
 
@@ -99,37 +93,41 @@ async def answer_calls(
     *,
     until: Callable[[], Awaitable[None]],
     limits: Limits | None = None,
-    drain_s: float = 0.0,
 ) -> None:
     """Answer calls on ports until `until`, which begins when calls are answered, comes to its end."""
-    stopping, stopped = Stopping(), asyncio.Event()
+    limits = limits or Limits()
+    stopping, stopped = Stopping(grace_s=limits.grace_s), asyncio.Event()
 
     async def until_drained() -> None:
         await until()
         stopping.begin()
-        await asyncio.sleep(drain_s)
+        await asyncio.sleep(limits.drain_s)
         stopped.set()
 
-    engine = Engine(services, stopping, limits or Limits())
-    serving = asyncio.ensure_future(
-        serve_asgi(engine, hypercorn_config(listening), shutdown_trigger=until_drained)
-    )
+    engine = Engine(services, stopping, limits)
+    config = hypercorn_config(listening, end_within_s=limits.grace_s + LAST_WAIT_S + 1)
+    serving = asyncio.ensure_future(serve_asgi(engine, config, shutdown_trigger=until_drained))
     ending = asyncio.ensure_future(stopped.wait())
     await asyncio.wait((serving, ending), return_when=asyncio.FIRST_COMPLETED)
     ending.cancel()
-    # A Python from 3.12.1 on waits for every connection, however long, before the server counts our grace.
-    await asyncio.wait((serving,), timeout=GRACE_S + 1)
+    # A Python from 3.12.1 on waits for every connection, however long, before the server counts seconds.
+    await asyncio.wait((serving,), timeout=config.graceful_timeout + 1)
     if not serving.done():
         serving.cancel()
     with suppress(asyncio.CancelledError):
         await serving
 
 
-def hypercorn_config(listening: Sequence[socket.socket]) -> Config:
-    """How hypercorn serves an engine; the sockets are its own from here on."""
+def hypercorn_config(listening: Sequence[socket.socket], *, end_within_s: float = 3.0) -> Config:
+    """How hypercorn serves an engine.
+
+    Args:
+        listening: The sockets; they are its own from here on.
+        end_within_s: How long connections may take to come to their end after a stop.
+    """
     config = Config()
     config.bind = [f"fd://{one.detach()}" for one in listening]
-    config.graceful_timeout = GRACE_S
+    config.graceful_timeout = end_within_s
     config.keep_alive_timeout = KEEP_ALIVE_S
     config.keep_alive_max_requests = sys.maxsize
     config.include_server_header = False

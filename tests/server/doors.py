@@ -334,9 +334,7 @@ def _wire(value: Any) -> Any:
 
 
 @contextmanager
-def served(
-    services: KnobsService | Services, *, limits: Limits | None = None, drain_s: float = 0.0
-) -> Iterator[str]:
+def served(services: KnobsService | Services, *, limits: Limits | None = None) -> Iterator[str]:
     """Serve services, or knobs alone, on a free port, in a thread, and give the address."""
     if isinstance(services, KnobsService):
         services = knobs_alone(services)
@@ -348,7 +346,7 @@ def served(
         ready.set()
         await asyncio.to_thread(stop.wait)
 
-    calls = answer_calls(services, [listening], until=until_stopped, limits=limits, drain_s=drain_s)
+    calls = answer_calls(services, [listening], until=until_stopped, limits=limits)
     thread = threading.Thread(target=lambda: asyncio.run(calls))
     thread.start()
     try:

@@ -382,7 +382,7 @@ class TestStopping:
                 seen.append(ask(address, "/readyz"))
             seen.append(ask(address, GET, {}, token))
 
-        with served(service, drain_s=2.0) as address:
+        with served(service, limits=Limits(drain_s=2.0)) as address:
             looking = threading.Thread(target=look, args=(address,))
             looking.start()
             time.sleep(0.2)
@@ -410,3 +410,25 @@ class TestStopping:
                 time.sleep(0.3)
             calling.join()
         assert [answer.status for answer in answers] == [200]
+
+    def test_a_call_that_outlasts_the_grace_is_told_so(
+        self, tmp_path: Path, open_at: Callable[..., KnobsService]
+    ) -> None:
+        """The store stays with another writer: 503, and that nobody knows what became of the call."""
+        path = tmp_path / "engine.db"
+        service = open_at(path)
+        token = service.new_token(ANNA)
+        answers: list[Any] = []
+        with closing(sqlite3.connect(path, check_same_thread=False)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with served(service, limits=Limits(grace_s=0.5)) as address:
+                calling = threading.Thread(
+                    target=lambda: answers.append(ask(address, UPDATE, {"config": {}}, token))
+                )
+                calling.start()
+                time.sleep(0.3)
+            calling.join()
+            other.rollback()
+        (answer,) = answers
+        assert (answer.status, answer.body["code"]) == (503, "unavailable")
+        assert "what became of the call is not known" in answer.body["message"]
