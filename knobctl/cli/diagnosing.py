@@ -161,7 +161,7 @@ def _ask(session: Session, wanted: Wanted) -> tuple[Answer, Asked]:
         if wanted.top_k:
             request["topK"] = wanted.top_k
         if wanted.min_score is not None:
-            request["minScore"] = float(typed_floor(wanted.min_score, session.catalogue))
+            request["minScore"] = _min_score(wanted.min_score, session)
         answered = session.engine.search(tenant, request)
     else:
         answered = session.engine.assemble(tenant, request | {"task": question})
@@ -176,6 +176,15 @@ def _ask(session: Session, wanted: Wanted) -> tuple[Answer, Asked]:
         sources=wanted.sources,
     )
     return read_answer(content, session.engine.name), asked
+
+
+def _min_score(text: str, session: Session) -> float:
+    if text.strip() in {"0", "0.0"}:
+        raise UsageError(
+            f"--min-score {text} sends none, and without it, Search's own 0.7 applies",
+            hint="leave it out to see that; for practically no floor write 0.0001",
+        )
+    return float(typed_floor(text, session.catalogue, "--min-score"))
 
 
 def _save(path: Path, content: bytes) -> None:

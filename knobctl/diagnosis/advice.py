@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.diagnosis.case import Action, Case, Verdict
 from knobctl.diagnosis.floor_remarks import letting_through
+from knobctl.diagnosis.pipeline_remarks import all_cut_by_cosine
 from knobctl.fusion.numbers import number_text, safely_below
 from knobctl.fusion.reach import EDGE
 from knobctl.text import visible
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 FAN_OUT_WARNING: Final = "retrieval: fan-out produced zero rows or had searcher failures"
 """The words to look for in an engine's log; the number behind them differs by engine."""
+ALMOST_NONE: Final = "0.0001"
+"""Practically no floor."""
 LOW: Final = "0.01"
 """A floor at which the distribution shows, from the given page."""
 _ERRORS: Final = {
@@ -69,7 +72,9 @@ def target_floor(case: Case) -> Fraction | None:
 
 def _lower(case: Case) -> Iterator[Action]:
     target = target_floor(case)
-    if case.off_scale or target is None:
+    if not case.makes_sense:
+        yield from _probe(case)
+    elif target is None:
         yield from _ask_low(case)
     elif case.assembled:
         yield from _lower_the_knob(case, target)
@@ -117,6 +122,10 @@ def _look(case: Case) -> Iterator[Action]:
 
 
 def _look_for_rows(case: Case) -> Iterator[Action]:
+    if all_cut_by_cosine(case):
+        name = case.knobs.name("floor.vector") or "vector_min_cosine"
+        yield Action("lift the cosine filter", f"knobctl unset {case.tenant} {name}")
+        return
     yield Action(
         f'look in the engine\'s log for "{FAN_OUT_WARNING}": rows and error of each ranker, and how many sources the token admits'
     )
@@ -170,6 +179,17 @@ def _ask_low(case: Case) -> Iterator[Action]:
     )
 
 
+def _probe(case: Case) -> Iterator[Action]:
+    yield Action(
+        f"ask at {ALMOST_NONE}: on the scale that the knobs are made for, that removes nothing",
+        _ask(case, ALMOST_NONE),
+    )
+
+
+def _newer(_case: Case) -> Iterator[Action]:
+    yield Action("read what the engine's documentation says of it; a newer knobctl may know it")
+
+
 def _ask(case: Case, floor: str) -> str:
     question = case.asked.question if case.asked else "the query"
     words = ["knobctl", "diagnose", "--tenant", case.tenant, "--ask", visible(question)]
@@ -195,4 +215,5 @@ _ADVICE: Final[Mapping[Verdict, Callable[[Case], Iterator[Action]]]] = {
     Verdict.SOURCE_UNAVAILABLE: _ask_the_source,
     Verdict.DOCUMENT_NO_LONGER_EXISTS: _ask_the_source,
     Verdict.DOCUMENT_REF_UNRESOLVED: _ask_the_source,
+    Verdict.UNKNOWN_OUTCOME: _newer,
 }

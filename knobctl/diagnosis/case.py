@@ -128,7 +128,8 @@ class Case:
             filled = [at for at, number in enumerate(answer.bands) if number]
             return Fraction(filled[-1] + 1, len(answer.bands)) if filled else None
         told = answer.removed == 0 or answer.best_removed is not None
-        return exact(max(known)) if known and told and not answer.omitted.total else None
+        whole = told and not answer.omitted.total and len(answer.scores) == len(answer.rows)
+        return exact(max(known)) if known and whole else None
 
     @cached_property
     def off_scale(self) -> bool:
@@ -145,6 +146,29 @@ class Case:
         if cut or not live or self.best_bound is None or answer.no_match:
             return False
         return float(self.best_bound) < 1 / max(len(live), 3 if not self.scale.stated else 1) - 1e-6
+
+    @cached_property
+    def removes_below_all(self) -> bool:
+        """Whether a floor under every score that the lists can hold still removed something."""
+        answer = self.answer
+        if self.floor is None or not answer.removed or not self.scale.stated or answer.no_match:
+            return False
+        reached = self.scale.reach(self.floor)
+        return reached is not None and reached.removes_nothing(self.scale.live)
+
+    @property
+    def makes_sense(self) -> bool:
+        """Whether the scores can be normalised fused scores, as far as one sees."""
+        return not (self.off_scale or self.removes_below_all)
+
+    @property
+    def tells_of_scores(self) -> bool:
+        """Whether there is anything in the answer that live rankers help to understand."""
+        return self.floor is not None or bool(self.answer.rows) or self.scale.stated
+
+    def switched_off(self, ranker: str) -> bool:
+        """Whether the tenant is known to do without a ranker."""
+        return self.knobs.tenant is not None and self.knobs.disabled(ranker)
 
     def is_outcome(self, outcome: Outcome) -> bool:
         """Whether the engine classified the call so."""
@@ -185,6 +209,8 @@ def ceilings_words(scale: Scale) -> str:
         )
         for found_by, ceiling in scale.classes.items()
     ]
+    if len(words) == 1:
+        return "its first row scores 1"
     (who, ceiling), *others = dict.fromkeys(words) or [("a hit", Fraction(1))]
     more = "".join(f", {one} {fraction_text(other)}" for one, other in others)
     return f"{who} scores {fraction_text(ceiling)} at most{more}"

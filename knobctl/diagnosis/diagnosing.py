@@ -67,7 +67,7 @@ def _remarks(case: Case, verdict: Verdict) -> Iterator[Remark]:
     yield from pipeline_remarks.on_the_prompt(case)
     yield from doubts.on_contradictions(case)
     yield from doubts.on_the_retrieval(case)
-    yield from doubts.on_the_knobs(case)
+    yield from doubts.on_the_knobs(case, verdict)
 
 
 def _on_floors(case: Case, verdict: Verdict) -> Iterator[Remark]:
@@ -76,4 +76,4 @@ def _on_floors(case: Case, verdict: Verdict) -> Iterator[Remark]:
     yield from pipeline_remarks.on_the_expansion(case, verdict)
     yield from floor_remarks.on_the_best_removed(case)
     yield from floor_remarks.on_the_rankers(case)
-    yield from floor_remarks.on_what_it_asks(case)
+    yield from floor_remarks.on_what_it_asks(case, verdict)

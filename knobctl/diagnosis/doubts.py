@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from knobctl.diagnosis.answer import Outcome
-from knobctl.diagnosis.case import Case, Remark, score_text
+from knobctl.diagnosis.case import Case, Remark, Verdict, score_text
 from knobctl.fusion.numbers import number_text
-from knobctl.text import joined, visible
+from knobctl.text import count, joined, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,22 +16,20 @@ if TYPE_CHECKING:
 
 def on_the_scale(case: Case) -> Iterator[Remark]:
     """Scores that are no normalised fused scores: a floor then compares what it was not made for."""
-    answer = case.answer
-    if not case.off_scale and not _removes_at_the_bottom(case):
+    if case.makes_sense:
         return
-    knobs = case.knobs.on_scale_of("floor.fused")
-    readers = joined([*knobs, "the minScore of Search's callers"])
+    answer = case.answer
+    readers = joined([*case.knobs.on_scale_of("floor.fused"), "the minScore of Search's callers"])
     yield Remark(
         "scale-mismatch",
         "scale",
         f"{_why_off(case)}: not the normalised fused scale. Everything that is compared with this "
         f"score is then wrong: {readers}",
     )
-    best = (
-        answer.best_removed if answer.best_removed is not None else max(answer.scores, default=None)
-    )
-    everything = case.is_outcome(Outcome.BELOW_THRESHOLD) and answer.floor is not None
-    if best is not None and everything and 1 - best >= (answer.floor or 1) > best:
+    best, floor = _best(case), answer.floor
+    if not case.is_outcome(Outcome.BELOW_THRESHOLD) or best is None or floor is None:
+        return
+    if 1 - best >= floor > best > _raw_at_most(case):
         yield Remark(
             "direction-inverted",
             "direction",
@@ -40,34 +38,36 @@ def on_the_scale(case: Case) -> Iterator[Remark]:
         )
 
 
-def _removes_at_the_bottom(case: Case) -> bool:
-    """Whether a floor under every score that the lists can hold still removed something."""
-    if (
-        case.floor is None
-        or not case.answer.removed
-        or not case.scale.stated
-        or case.answer.no_match
-    ):
-        return False
-    reached = case.scale.reach(case.floor)
-    return reached is not None and reached.removes_nothing(case.scale.live)
+def _best(case: Case) -> float | None:
+    known = [*case.answer.scores[:1]]
+    if case.answer.best_removed is not None:
+        known.append(case.answer.best_removed)
+    return max(known, default=None)
+
+
+def _raw_at_most(case: Case) -> float:
+    """The best score of rank fusion that is not normalised: first in every live ranker, all weights 1."""
+    return len(case.scale.live) / (case.scale.k + 1) * 1.001
 
 
 def _why_off(case: Case) -> str:
-    answer = case.answer
-    seen = [*answer.scores, *([] if answer.best_removed is None else [answer.best_removed])]
-    best = max(seen, default=0.0)
+    best, live = _best(case), len(case.scale.live)
+    if best is None or not case.off_scale:
+        floor = number_text(case.floor or Fraction(0))
+        return f"a floor of {floor} lies under the last row of every list, and yet it removed some"
     if best > 1:
         return f"a score of {score_text(best)} is above 1"
-    if case.off_scale:
-        live = len(case.scale.live)
-        least = "1" if live == 1 else f"1/{live}"
-        return (
-            f"the best score is {score_text(best)}, and the first row of the heaviest of "
-            f"{live} live rankers cannot score less than {least}"
-        )
-    floor = number_text(case.floor or Fraction(0))
-    return f"a floor of {floor} lies under the last row of every list, and yet it removed some"
+    least = "1" if live == 1 else f"1/{live}"
+    with_live = count(live, "live ranker")
+    raw = (
+        f", as in rank fusion that is not normalised ({live}/{case.scale.k + 1} at most)"
+        if best <= _raw_at_most(case)
+        else ""
+    )
+    return (
+        f"the best score is {score_text(best)}{raw}, and with {with_live} the best row cannot "
+        f"score less than {least}"
+    )
 
 
 def on_contradictions(case: Case) -> Iterator[Remark]:
@@ -110,10 +110,11 @@ def _contradiction(what: str) -> Remark:
     return Remark("contradiction", "odd", f"the answer contradicts itself: {what}")
 
 
-def on_the_knobs(case: Case) -> Iterator[Remark]:
+def on_the_knobs(case: Case, verdict: Verdict) -> Iterator[Remark]:
     """By whose weights and k the scores are explained."""
     answer, scale = case.answer, case.scale
-    if answer.error is not None or not scale.live:
+    silent = verdict in {Verdict.DID_NOT_RUN, Verdict.NO_RESULTS}
+    if silent or not scale.live or not case.tells_of_scores or not case.makes_sense:
         return
     weights = " ".join(
         f"{visible(name)} {number_text(weight)}" for name, weight in scale.weights.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from knobctl.diagnosis.answer import Outcome
 from knobctl.diagnosis.case import (
     Case,
     Remark,
@@ -16,7 +17,7 @@ from knobctl.diagnosis.case import (
 from knobctl.fusion import Setup, reach
 from knobctl.fusion.numbers import fraction_text, number_text, rank_text, safely_below
 from knobctl.fusion.reach import EDGE
-from knobctl.text import count, joined, number_word, visible
+from knobctl.text import count, number_word, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,9 +32,9 @@ _ORDINALS: Final = ("", "first", "second", "third")
 
 def on_the_floor(case: Case) -> Iterator[Remark]:
     """Whose floor ran."""
-    answer, knob = case.answer, case.knobs.said("floor.fused")
+    knob = case.knobs.said("floor.fused")
     if case.floor is None:
-        if answer.error is None and not answer.fallback_used:
+        if case.tells_of_scores or case.is_outcome(Outcome.BELOW_THRESHOLD):
             yield Remark("floor-unknown", "floor", "the answer does not state the floor that ran")
         return
     floor = number_text(case.floor)
@@ -62,24 +63,18 @@ def _of_search(case: Case, floor: str, knob: str) -> Remark:
 def on_the_rankers(case: Case) -> Iterator[Remark]:
     """Which rankers were live, what that allows, and what silence did to it."""
     scale = case.scale
-    if not scale.live:
-        return
-    names = ", ".join(map(visible, scale.live))
-    if scale.stated:
-        yield Remark("live-rankers", "live", f"{names}: {ceilings_words(scale)}")
-    else:
-        text = f"not told; if it was {names}: {ceilings_words(scale)}"
-        yield Remark("live-unknown", "live", text)
-    yield from _silent(case)
-
-
-def _silent(case: Case) -> Iterator[Remark]:
-    """What a ranker that gave nothing did to the others' scores."""
-    for name, state in (case.answer.rankers or {}).items():
-        if state.rows:
-            continue
+    if scale.live and case.tells_of_scores:
+        names = ", ".join(map(visible, scale.live))
+        if scale.stated:
+            yield Remark("live-rankers", "live", f"{names}: {ceilings_words(scale)}")
+        else:
+            text = f"not told; if it was {names}: {ceilings_words(scale)}"
+            yield Remark("live-unknown", "live", text)
+    silent = {name: state for name, state in (case.answer.rankers or {}).items() if not state.rows}
+    for name, state in silent.items():
         kind, what = _why(case, name, state)
-        yield Remark(kind, "silent", f"{visible(name)} {what}{_loosened(case, name)}")
+        yield Remark(kind, "silent", f"{visible(name)} {what}")
+    yield from _loosened(case, [name for name in silent if not case.switched_off(name)])
 
 
 def _why(case: Case, name: str, state: RankerState) -> tuple[str, str]:
@@ -88,67 +83,75 @@ def _why(case: Case, name: str, state: RankerState) -> tuple[str, str]:
         return "ranker-late", f"did not answer in time ({limit})"
     if state.error:
         return "ranker-failed", f"failed: {visible(state.error[:200])}"
-    if case.knobs.tenant and case.knobs.disabled(name):
+    if case.switched_off(name):
         return "ranker-off", "is switched off"
     return "ranker-silent", "returned nothing"
 
 
-def _loosened(case: Case, name: str) -> str:
-    """What the scores were worth with the ranker, and are without it."""
+def _loosened(case: Case, silent: list[str]) -> Iterator[Remark]:
+    """What the scores would be worth with the silent rankers, and are without them."""
     scale = case.scale
-    if case.floor is None or name in scale.live or not scale.live:
-        return ""
-    weights = {
-        **scale.weights,
-        name: case.knobs.in_force.by_role(f"fusion.weight.{name}"),
-    }
+    if case.floor is None or not silent or not scale.live or case.off_scale:
+        return
+    weight = case.knobs.in_force.by_role
+    weights = dict(scale.weights) | {name: weight(f"fusion.weight.{name}") for name in silent}
     try:
         reached = reach(Setup(floor=case.floor, k=scale.k, weights=weights, depths={}))
     except ValueError:
-        return ""
+        return
     first = (scale.live[0],)
-    if not reached.scores(scale.live):
-        return ""
     now, then = reached.row(scale.live, first), reached.row(tuple(weights), first)
-    ranks = f"rank {rank_text(now.deepest_rank)}" if now.deepest_rank else "no rank"
+    if not now.ceiling or now.deepest_rank == then.deepest_rank:
+        return
     before = rank_text(then.deepest_rank) if then.deepest_rank else "none"
-    return (
-        f", so it is not live and the floor is looser: {visible(first[0])} alone reaches "
-        f"{fraction_text(now.ceiling)} instead of {fraction_text(then.ceiling)}, and passes "
-        f"{number_text(case.floor)} down to {ranks} instead of {before}"
+    yield Remark(
+        "floor-loosened",
+        "looser",
+        f"so the floor is looser: {visible(first[0])} alone reaches {fraction_text(now.ceiling)} "
+        f"instead of {fraction_text(then.ceiling)}, and passes {number_text(case.floor)} to rank "
+        f"{rank_text(now.deepest_rank)} instead of {before}",
     )
 
 
-def on_what_it_asks(case: Case) -> Iterator[Remark]:
-    """Which hits can pass the floor, and down to which rank."""
-    if case.floor is None:
+def on_what_it_asks(case: Case, verdict: Verdict) -> Iterator[Remark]:
+    """Which hits can pass the floor that bound, and down to which rank."""
+    floor = case.floor
+    if verdict is Verdict.EXPANSION_FLOOR_REMOVED_ALL:
+        floor = case.knobs.number("floor.expansion") or floor
+    reached = case.scale.reach(floor) if floor else None
+    if floor is None or reached is None or not case.scale.classes or not case.makes_sense:
         return
-    reached = case.scale.reach(case.floor)
-    if reached is None or not case.scale.classes:
-        return
-    live, floor = case.scale.live, number_text(case.floor)
+    live = case.scale.live
     rows = [row for row in reached.rows if row.live == live]
     passing = [row for row in rows if not row.unreachable]
     if not passing:
-        yield Remark("floor-needs", "passes", f"at {floor}: nothing, it is above the best score")
-        return
-    ways = list(dict.fromkeys(_passes(case, row) for row in passing))
-    if reached.removes_nothing(live):
-        ways = ["all that the lists hold"]
+        ways = "nothing, it is above the best score"
+    elif reached.removes_nothing(live):
+        ways = "all that the lists hold"
     else:
-        ways[0] = f"found {ways[0]}"
-    rest = "; nothing else" if len(passing) < len(rows) else ""
-    yield Remark("floor-needs", "passes", f"at {floor}: {', '.join(ways)}{rest}")
+        ways = f"{_passes(case, passing)}{'; nothing else' if len(passing) < len(rows) else ''}"
+    yield Remark("floor-needs", "passes", f"at {number_text(floor)}: {ways}")
     yield from _lost(case, [row.found_by for row in passing])
 
 
-def _passes(case: Case, row: FusionRow) -> str:
-    """One way to pass: `by two to rank 30`."""
-    size, live = len(row.found_by), len(case.scale.live)
-    even = len(case.scale.by_size()[size]) == 1
-    who = company(size, live) if even else visible("+".join(row.found_by))
-    rank = "at any rank" if row.within_depth else f"to rank {rank_text(row.deepest_rank)}"
-    return f"by {who} {rank}"
+def _passes(case: Case, passing: list[FusionRow]) -> str:
+    """The ways to pass: `found by two to rank 30, by all three to rank 75`."""
+    live, by_size = case.scale.live, case.scale.by_size()
+    if len(live) == 1:
+        return f"its rows to rank {rank_text(passing[0].deepest_rank)}"
+    ways: dict[str, list[FusionRow]] = {}
+    for row in passing:
+        size = len(row.found_by)
+        even = len(by_size[size]) == 1
+        who = company(size, len(live)) if even else visible("+".join(row.found_by))
+        ways.setdefault(who, []).append(row)
+    return "found " + ", ".join(f"by {who} {_down_to(rows)}" for who, rows in ways.items())
+
+
+def _down_to(rows: list[FusionRow]) -> str:
+    if all(row.within_depth for row in rows):
+        return "at any rank"
+    return f"to rank {rank_text(min(row.deepest_rank for row in rows))}"
 
 
 def _lost(case: Case, passing: list[Names]) -> Iterator[Remark]:
@@ -168,7 +171,7 @@ def _lost(case: Case, passing: list[Names]) -> Iterator[Remark]:
 def on_the_best_removed(case: Case) -> Iterator[Remark]:
     """What the best removed candidate is by its score, and which floor lets it through."""
     best = case.answer.best_removed
-    if best is None or best <= 0 or case.off_scale:
+    if best is None or best <= 0 or not case.makes_sense:
         return
     is_what = _structure(case, best)
     through = letting_through(case)
@@ -195,7 +198,7 @@ def _structure(case: Case, score: float) -> str:
         alike = [found_by for found_by in classes if len(found_by) == size]
         words = list(dict.fromkeys(_way(case, found_by, score, len(alike)) for found_by in alike))
         ways += words[:3]
-    return f" is {joined(ways, 'or')}"
+    return f" is {', or '.join(ways)}"
 
 
 def _way(case: Case, found_by: Names, score: float, alike: int) -> str:
@@ -207,6 +210,8 @@ def _way(case: Case, found_by: Names, score: float, alike: int) -> str:
         who = visible("+".join(found_by))
     absent = _absent(size, len(scale.live))
     ranks = scale.two_ranks(found_by, score) if size == 2 else None
+    if ranks and ranks[0] == ranks[1]:
+        return f"{_rank(ranks[0])} in {who}{absent}"
     if ranks:
         return f"{_rank(ranks[0])} and {_rank(ranks[1])} in {who}{absent}"
     rank = scale.equal_rank(found_by, score)
@@ -219,7 +224,7 @@ def _absent(size: int, live: int) -> str:
         return ""
     if missing > 1:
         return f", absent from the other {number_word(missing)}"
-    return f", absent from the {_ORDINALS[live] if 1 < live < len(_ORDINALS) else 'other'}"
+    return f", absent from the {'third' if live == 3 else 'other'}"
 
 
 def _rank(rank: int) -> str:
@@ -229,7 +234,8 @@ def _rank(rank: int) -> str:
 def on_the_cost(case: Case, verdict: Verdict) -> Iterator[Remark]:
     """What it costs a person."""
     removed = case.answer.removed or case.answer.removed_by_expansion
-    though = f", though {count(removed, 'chunk')} were found" if removed > 1 else ""
+    was = "was" if removed == 1 else "were"
+    though = f", though {count(removed, 'chunk')} {was} found" if removed else ""
     if verdict in {*LOST_EVERYTHING, Verdict.EXPANSION_FLOOR_REMOVED_ALL}:
         lost = (
             f"the model gets no retrieved text{though}: it answers from itself"

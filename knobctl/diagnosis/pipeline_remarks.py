@@ -40,8 +40,13 @@ def on_the_fallback(case: Case) -> Iterator[Remark]:
     elif answer.fallback_reason == "retrieval_timeout":
         meaning = f"{meaning} ({case.knobs.said('ranker.timeout')})"
     yield Remark("fallback", "why", f"{meaning}. No floor ran, so none is at fault")
-    for name, state in (answer.rankers or {}).items():
-        said = visible(state.error[:200]) or ("late" if state.timed_out else "")
+    yield from _failures(case)
+
+
+def _failures(case: Case) -> Iterator[Remark]:
+    """What each ranker that gave nothing says of it."""
+    for name, state in (case.answer.rankers or {}).items():
+        said = visible(state.error[:200]) or ("did not answer in time" if state.timed_out else "")
         if said:
             kind = "ranker-late" if state.timed_out else "ranker-failed"
             yield Remark(kind, "ranker", f"{visible(name)}: {said}")
@@ -60,12 +65,28 @@ def on_emptiness(case: Case, verdict: Verdict) -> Iterator[Remark]:
         yield Remark(
             "empty-corpus", "corpus", "version c0: nothing was ever loaded for this tenant"
         )
+    yield from _failures(case)
+    if all_cut_by_cosine(case):
+        yield Remark(
+            "cosine-floor-removed-all",
+            "cosine",
+            f"{case.knobs.said('floor.vector')} took every row that was found, so the fused floor "
+            "had nothing to look at; no lower fused floor helps",
+        )
+        return
     yield Remark(
         "not-a-floor-problem",
         "floor",
         "no floor is at fault, and no lower one helps: an empty corpus, a scope or a token that "
         "admits no source, or rankers that failed",
     )
+
+
+def all_cut_by_cosine(case: Case) -> bool:
+    """Whether rows were found and the cosine filter took them all."""
+    states = (case.answer.rankers or {}).values()
+    found = sum(state.rows for state in states)
+    return 0 < found <= sum(state.removed_by_cosine for state in states)
 
 
 def on_the_expansion(case: Case, verdict: Verdict) -> Iterator[Remark]:
@@ -107,15 +128,17 @@ def _quoted(text: str) -> str:
 def on_the_cosine_filter(case: Case) -> Iterator[Remark]:
     """What `vector_min_cosine` took out of the lists."""
     for name, state in (case.answer.rankers or {}).items():
-        if state.removed_by_cosine:
-            knob = case.knobs.said("floor.vector")
-            every = "all" if state.removed_by_cosine >= state.rows else str(state.removed_by_cosine)
-            yield Remark(
-                "cosine-floor-removed-rows",
-                "cosine",
-                f"{knob} took {every} of {count(state.rows, f'{visible(name)} row')} before fusion; "
-                f"{visible(name)} stays live, so the others' scores are not raised by it",
-            )
+        if not state.removed_by_cosine or all_cut_by_cosine(case):
+            continue
+        cut, ranker = state.removed_by_cosine, visible(name)
+        rows = count(state.rows, f"{ranker} row")
+        taken = f"all {rows}" if cut >= state.rows else f"{cut:,} of {rows}"
+        yield Remark(
+            "cosine-floor-removed-rows",
+            "cosine",
+            f"{case.knobs.said('floor.vector')} took {taken} before fusion; {ranker} stays live, so "
+            "the others' scores are not raised by it",
+        )
 
 
 def on_no_match(case: Case) -> Iterator[Remark]:

@@ -55,9 +55,10 @@ class TenantKnobs:
         return None if knob is None or isinstance(knob.default, str) else exact(knob.default)
 
     def said(self, role_or_name: str) -> str:
-        """A knob with its value: `gate_expanded_floor 0.3`; its name alone means nothing is known of it."""
+        """A knob with its value, `gate_expanded_floor 0.3`; without it where it is 0, which is off and so was other then."""
         name = self.name(role_or_name)
-        return f"{name} {number_text(self._exact(name))}" if name else role_or_name
+        value = self._exact(name) if name else Fraction(0)
+        return f"{name} {number_text(value)}" if value else name or role_or_name
 
     def disabled(self, ranker: str) -> bool:
         """Whether the tenant has switched a ranker off."""

@@ -125,8 +125,6 @@ def _no_results(_case: Case) -> str:
 
 def _no_match(case: Case) -> str:
     best, floor = case.answer.best_cosine, case.knobs.said("floor.no_match")
-    if not case.knobs.number("floor.no_match"):
-        floor = case.knobs.name("floor.no_match") or "no_match_min_cosine"
     nearest = "the closest chunk" if best is None else f"the closest chunk has cosine {best:.3f}"
     return (
         f"below_threshold: {nearest}, under {floor}, so nothing was assembled: the no-match gate."
@@ -139,7 +137,7 @@ def _floor_removed_all(case: Case) -> str:
     answer = case.answer
     removed = answer.removed or 0
     candidates = count(removed, "candidate")
-    all_of_them = "it" if removed == 1 else f"all {removed:,}"
+    all_of_them = {1: "it", 2: "both"}.get(removed, f"all {removed:,}")
     best = (
         ""
         if answer.best_removed is None

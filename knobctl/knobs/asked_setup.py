@@ -72,7 +72,7 @@ def _own_floor(in_force: InForce) -> Fraction:
     return in_force.by_role("floor.fused")
 
 
-def typed_floor(text: str, catalogue: Catalogue) -> Fraction:
+def typed_floor(text: str, catalogue: Catalogue, option: str = "--floor") -> Fraction:
     """Read a floor as it was typed on the command line: `0.3`, `1/3`, `3e-1`.
 
     Raises:
@@ -80,16 +80,16 @@ def typed_floor(text: str, catalogue: Catalogue) -> Fraction:
     """
     must = "a floor is a number above 0 and up to 1, such as 0.3 or 1/3"
     try:
-        floor = exact(text, "--floor")
+        floor = exact(text, option)
     except ValueError as error:
-        raise UsageError(f"--floor {text[:40]} is no number", hint=_meant(text) or must) from error
+        raise UsageError(f"{option} {text[:40]} is no number", hint=_meant(text) or must) from error
     if floor > 1:
         meant = f"if {text} % is meant, write {float(floor) / 100:.12g}; " if floor <= 100 else ""
         raise UsageError(
-            f"--floor {text[:40]} is above 1, the best score there is", hint=meant + must
+            f"{option} {text[:40]} is above 1, the best score there is", hint=meant + must
         )
     if floor <= 0 or float(floor) == 0.0:
-        raise UsageError(f"--floor {text[:40]} is no floor above 0", hint=_zero(catalogue, must))
+        raise UsageError(f"{option} {text[:40]} is no floor above 0", hint=_zero(catalogue, must))
     return floor
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -20,6 +21,8 @@ BANDS: Final = 20
 BAND_COLUMNS: Final = 3
 COLUMNS: Final = BANDS * BAND_COLUMNS
 INDENT: Final = "  "
+WIDTH: Final = 76
+"""What the legend may take beside the indent."""
 FLOOR: Final = "^"
 CEILING: Final = "|"
 _TENTH: Final = COLUMNS // 10
@@ -99,12 +102,15 @@ def histogram(
     rows = [_row(bands, row, height, shading, ruled) for row in reversed(range(height))]
     floors = [at for at, sign in signs.items() if sign == FLOOR]
     if colored and floors:
-        cut = max(floors) + 1
-        rows = [click.style(row[:cut], dim=True) + row[cut:] for row in rows]
+        rows = [_dimmed(row.rstrip(), max(floors) + 1) for row in rows]
     axis = "".join(signs.get(at, "-") for at in range(COLUMNS))
     scale = "".join(f"{tenth / 10:<{_TENTH}.1f}" for tenth in range(11))
     lines = [*rows, axis, scale, *_legend(marks)]
     return "\n".join(f"{INDENT}{line}".rstrip() for line in lines)
+
+
+def _dimmed(row: str, until: int) -> str:
+    return click.style(row[:until], dim=True) + row[until:] if row else row
 
 
 def _row(
@@ -129,4 +135,6 @@ def _legend(marks: Sequence[Mark]) -> list[str]:
         meanings.setdefault(mark.sign, []).append(visible(mark.meaning))
     parts = [f"{sign} {', '.join(dict.fromkeys(texts))}" for sign, texts in meanings.items()]
     whole = "   ".join(parts)
-    return [whole] if parts and len(whole) <= COLUMNS + BAND_COLUMNS else parts
+    if len(whole) <= WIDTH:
+        return [whole] if parts else []
+    return [line for part in parts for line in textwrap.wrap(part, WIDTH, subsequent_indent="  ")]
