@@ -39,6 +39,13 @@ command.add_command(load)
 command.add_command(describe)
 
 
+def _number(_ctx: click.Context, _option: click.Parameter, value: float | None) -> float | None:
+    """Refuse what is no number: a range lets it through, for it is neither too small nor too large."""
+    if value is not None and value != value:  # noqa: PLR0124  only NaN is not itself
+        raise click.BadParameter("nan is no number")
+    return value
+
+
 def _port_option(name: str, text: str) -> Callable[[F], F]:
     return click.option(
         name,
@@ -64,14 +71,16 @@ def _port_option(name: str, text: str) -> Callable[[F], F]:
 )
 @click.option(
     "--rate",
-    type=click.FloatRange(0, min_open=True),
+    type=click.FloatRange(0, 1_000_000, min_open=True),
+    callback=_number,
     metavar="N",
     help="Most calls a second of one principal, 2 seconds' worth at once; any number if left out.",
 )
 @click.option(
     "--drain",
     "drain_s",
-    type=click.FloatRange(0),
+    type=click.FloatRange(0, 3600),
+    callback=_number,
     default=0,
     show_default=True,
     metavar="SECONDS",
@@ -106,7 +115,7 @@ def serve(
     health and reflection. A request may have 1 MiB, of chunks 16 MiB.
     """
     from knobctl.server.applications import Limits
-    from knobctl.server.serving import listen, serve
+    from knobctl.server.serving import listen_all, serve
     from knobctl.server.store import shown
 
     say = _log_to_stderr(settings, log_format)
@@ -114,7 +123,7 @@ def serve(
         _refuse_other_messages(settings.schema)
     services = _open_services(store, settings.schema, candidates, embedder)
     try:
-        listening = [listen(host, port, "--port"), listen(host, grpc_port, "--grpc-port")]
+        listening = listen_all(host, {"--port": port, "--grpc-port": grpc_port})
         http, grpc = (one.getsockname()[1] for one in listening)
         at = f"[{host}]" if ":" in host else host
         is_open = not _is_loopback(listening[0])

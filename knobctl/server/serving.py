@@ -18,7 +18,7 @@ from knobctl.server.applications import Engine, Limits
 from knobctl.server.limits import LAST_WAIT_S, Stopping
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from knobctl.server.opening import Services
 
@@ -44,14 +44,36 @@ def listen(host: str, port: int, option: str = "--port") -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         listening = socket.socket(family, kind, number)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen()  # only this finds out about another socket that is bound and reuses, as ours do
+        except OSError:
+            listening.close()
+            raise
     except OSError as error:
         raise UsageError(
             f"cannot listen on {host} port {port}: {error.strerror}",
             hint=f"choose another {option}; 0 takes any free one",
         ) from error
     return listening
+
+
+def listen_all(host: str, ports: Mapping[str, int]) -> list[socket.socket]:
+    """Take ports by the options that they were chosen with: all, or none.
+
+    Raises:
+        UsageError: If one cannot be had.
+    """
+    taken: list[socket.socket] = []
+    try:
+        for option, port in ports.items():
+            taken.append(listen(host, port, option))
+    except UsageError:
+        for one in taken:
+            one.close()
+        raise
+    return taken
 
 
 def serve(

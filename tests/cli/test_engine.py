@@ -127,6 +127,89 @@ def test_the_port_file_has_its_schema(tmp_path: Path) -> None:
     assert faults_of(written, "output-engine-serve.v1.schema.json") == []
 
 
+def test_both_ports_answer(tmp_path: Path) -> None:
+    """Two listeners, each for everything."""
+    with serving(tmp_path, "--store", "embedded:h.db"):
+        ports = json.loads((tmp_path / "ports.json").read_text())
+        assert ports["http"] != ports["grpc"]
+        for port in ports.values():
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz") as answer:
+                assert answer.status == 200
+
+
+def test_one_port_cannot_be_taken_twice(knobctl: Knobctl) -> None:
+    """Exit 2, with the option to change."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    both = ("--port", port, "--grpc-port", port)
+    done = knobctl("engine", "serve", "--store", "embedded:h.db", *both)
+    assert done.code == 2
+    assert "choose another --grpc-port" in done.err
+
+
+def test_json_logs_are_one_object_a_line(knobctl: Knobctl) -> None:
+    """What is said at the start too; each call has its line with -v, and no token is in it."""
+    store = ["--store", "embedded:h.db"]
+    token = knobctl(
+        "engine", "token", "--subject", "anna", "--clearance", "L3", "--tenant", "acme", *store
+    ).out.strip()
+    with serving(knobctl.folder, *store, "--log-format", "json", "-v") as (process, address):
+        assert _call(address, "GetContextEngineKnobsConfig", {}, token)[0] == 200
+        assert _call(address, "UpdateContextEngineKnobsConfig", {}, token)[0] == 403
+        process.terminate()
+        _, err = process.communicate(timeout=20)
+    first, *lines = [json.loads(line) for line in err.splitlines()]
+    assert first["message"].startswith(f"knobctl engine on {address}, gRPC on ")
+    assert [(line["method"], line["code"]) for line in lines] == [
+        ("GetContextEngineKnobsConfig", "ok"),
+        ("UpdateContextEngineKnobsConfig", "permission_denied"),
+    ]
+    assert {(line["subject"], line["tenant"], line["level"]) for line in lines} == {
+        ("anna", "acme", "info")
+    }
+    assert token not in err
+
+
+@pytest.mark.parametrize(("host", "warns"), [("0.0.0.0", True), ("127.0.0.1", False)])
+def test_a_port_that_is_open_to_the_network_is_said(tmp_path: Path, host: str, warns: bool) -> None:
+    """Tokens travel in clear there; said once, at the start."""
+    with serving(tmp_path, "--store", "embedded:h.db", "--host", host) as (process, _):
+        process.terminate()
+        _, err = process.communicate(timeout=20)
+    assert err.count("tokens travel in clear") == warns
+
+
+def test_too_many_calls_of_one_principal_are_refused(knobctl: Knobctl) -> None:
+    """--rate."""
+    store = ["--store", "embedded:h.db"]
+    token = knobctl(
+        "engine", "token", "--subject", "a", "--clearance", "L3", "--tenant", "acme", *store
+    ).out.strip()
+    with serving(knobctl.folder, *store, "--rate", "0.01") as (_, address):
+        statuses = [_call(address, "GetContextEngineKnobsConfig", {}, token)[0] for _ in range(3)]
+    assert statuses == [200, 429, 429]
+
+
+def test_a_stop_waits_for_balancers_where_it_is_told_to(tmp_path: Path) -> None:
+    """--drain: /readyz says no first, and the end comes after."""
+    with serving(tmp_path, "--store", "embedded:h.db", "--drain", "1.5") as (process, address):
+        process.terminate()
+        time.sleep(0.5)
+        with pytest.raises(urllib.error.HTTPError) as unready:
+            urllib.request.urlopen(f"{address}/readyz")
+        assert unready.value.code == 503
+        unready.value.close()
+        assert process.wait(timeout=20) == 0
+
+
+def test_the_help_says_what_is_open_to_everybody(knobctl: Knobctl) -> None:
+    """Without a token."""
+    told = " ".join(knobctl("engine", "serve", "--help").out.split())
+    assert "Open to everybody, without a token: /healthz, /readyz, /metrics" in told
+    assert "KNOBCTL_EMBEDDER_KEY alone" in told
+
+
 def test_the_knobs_of_another_engine_stay_off_http(knobctl: Knobctl) -> None:
     """Tokens are made for any store; the messages of HTTP carry the shipped knobs alone."""
     other = knobctl.write("other.json", json.dumps({
@@ -168,6 +251,11 @@ def test_a_port_that_is_taken_is_an_error_of_usage(knobctl: Knobctl) -> None:
         (["serve", "--port", "70000"], 2, "70000 is not in the range"),
         (["serve", "--store", "embedded:h.db", "--host", "no.such.host.invalid"], 2, "cannot listen"),
         (["serve", "--store", "embedded:h.db", "--port-file", "missing/p"], 2, "--port-file cannot write"),
+        (["serve", "--store", "embedded:h.db", "--embedder", "nonsense"], 2, "'nonsense' means no embedder"),
+        (["serve", "--store", "embedded:h.db", "--candidates", "nonsense"], 2, "milvus:"),
+        (["serve", "--store", "embedded:h.db", "--rate", "0"], 2, "0 is not in the range"),
+        (["serve", "--store", "embedded:h.db", "--rate", "nan"], 2, "nan is no number"),
+        (["serve", "--store", "embedded:h.db", "--log-format", "xml"], 2, "'xml' is not one of"),
         (["token", "--subject", "a", "--clearance", "L9", "--tenant", "t"], 2, "'L9' is not one of"),
         (["token", "--subject", "a", "--clearance", "L4"], 2, "Missing option '--tenant'"),
         (["token", "--subject", " ", "--clearance", "L4", "--tenant", "t"], 2, "--subject is empty"),
