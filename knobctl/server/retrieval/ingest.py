@@ -287,12 +287,12 @@ class IngestService:
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:
-        with _store_troubles(), self._store.reading() as session:
+        with _store_troubles("asked"), self._store.reading() as session:
             yield session
 
     @contextmanager
     def _writing(self, tenant: str) -> Iterator[Session]:
-        with _store_troubles(), self._store.ingesting(tenant) as session:
+        with _store_troubles("written to"), self._store.ingesting(tenant) as session:
             yield session
 
 
@@ -405,11 +405,11 @@ def _no_embedder(error: Exception) -> ServiceError:
 
 
 @contextmanager
-def _store_troubles() -> Iterator[None]:
+def _store_troubles(done: str) -> Iterator[None]:
     try:
         yield
     except StoreUnavailableError as error:
-        log.critical("the store cannot be asked: %s", error)
+        log.critical("the store cannot be %s: %s", done, error)
         raise ServiceError(
-            Code.UNAVAILABLE, "the store cannot be asked; nothing was written"
+            Code.UNAVAILABLE, f"the store cannot be {done}; nothing was written"
         ) from error

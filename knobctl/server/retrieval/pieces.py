@@ -66,7 +66,8 @@ def split(text: str, longest: int) -> list[str]:
             pieces.append(text[begun:end])
             begun, tokens = part.start, 0
         tokens, end = tokens + part.tokens, part.end
-    return [*pieces, text[begun:end]]
+    pieces.append(text[begun:end])
+    return [piece for piece in map(str.strip, pieces) if piece] or [text]
 
 
 def _parts(

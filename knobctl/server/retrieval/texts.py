@@ -39,7 +39,9 @@ def require_acceptable(texts: Sequence[Text]) -> None:
     """
     if len(texts) > MOST_TEXTS:
         raise invalid(
-            Violation("chunks", f"{len(texts):,} chunks are too many for one call; {MOST_TEXTS:,}")
+            Violation(
+                "chunks", f"{len(texts):,} chunks are too many for one call; at most {MOST_TEXTS:,}"
+            )
         )
     seen = TextsSeen("chunks[{}]")
     violations = [
