@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 from knobctl.fusion import fused_score
 from knobctl.server.retrieval.model import Candidate
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from knobctl.server.retrieval.settings import Fusion
+
+MOST_SCORES: Final = 20_000
+"""Remembered for one fusion, at about 200 bytes each."""
 
 
 def fuse(
@@ -30,16 +34,37 @@ def fuse(
     for ranker in fusion.weights:
         for chunk_id, rank in ranks.get(ranker, {}).items():
             by_chunk.setdefault(chunk_id, {})[ranker] = rank
+    score = _scoring(fusion.k, tuple(fusion.weights.items()), tuple(active)).of
     candidates = [
-        Candidate(
-            chunk_id=chunk_id,
-            score=fused_score(held, weights=fusion.weights, k=fusion.k, active=active),
-            ranks=held,
-        )
+        Candidate(chunk_id=chunk_id, score=score(held), ranks=held)
         for chunk_id, held in by_chunk.items()
     ]
     candidates.sort(key=lambda candidate: (-candidate.score, candidate.chunk_id))
     return tuple(candidates)
+
+
+class _Scoring:
+    """The scores under one fusion, remembered by ranks: a hundred candidates have few of them that are new."""
+
+    def __init__(self, k: int, weights: Mapping[str, float], active: Collection[str]) -> None:
+        self._k = k
+        self._weights = weights
+        self._active = active
+        self._known: dict[tuple[tuple[str, int], ...], float] = {}
+
+    def of(self, held: Mapping[str, int]) -> float:
+        ranks = tuple(held.items())
+        score = self._known.get(ranks)
+        if score is None:
+            score = fused_score(held, weights=self._weights, k=self._k, active=self._active)
+            if len(self._known) < MOST_SCORES:
+                self._known[ranks] = score
+        return score
+
+
+@lru_cache(maxsize=64)
+def _scoring(k: int, weights: tuple[tuple[str, float], ...], active: tuple[str, ...]) -> _Scoring:
+    return _Scoring(k, dict(weights), active)
 
 
 def best_ranks(lists: Sequence[Iterable[str]], depth: int) -> dict[str, int]:
