@@ -177,6 +177,32 @@ class TestTogether:
         assert mixes == []
         assert candidates.follow("acme") == 31
 
+    def test_a_search_that_has_begun_is_not_disturbed(
+        self, store: Store, local: Callable[..., LocalCandidates]
+    ) -> None:
+        """Every question to the version that it began with has the same answer, whatever is followed meanwhile."""
+        candidates = local()
+        write(store, "acme", [chunk(name, "apple", source_id="x") for name in "abc"])
+        candidates.follow("acme")
+        before = _moment(candidates)
+
+        def answers() -> list[object]:
+            return [
+                before.by_words("apple berry", limit=9, sources=None),
+                before.by_vector(VECTOR, limit=9, sources=frozenset("x")),
+                before.cosines(VECTOR, "abcd"),
+                {name: found.tolist() for name, found in before.vectors("abcd").items()},
+            ]
+
+        begun = answers()
+        for number in range(90):
+            write(store, "acme", [chunk(f"more{number}", "apple", source_id=f"y{number}")])
+            candidates.follow("acme")
+        write(store, "acme", [chunk("a", "berry", vector=at_angle(50)), chunk("d")], ["b"])
+        candidates.follow("acme")
+        assert answers() == begun
+        assert _moment(candidates).version == 92
+
     def test_two_engines_on_one_file_stay_true(
         self, store: Store, tmp_path: Path, catalogue: Catalogue
     ) -> None:
