@@ -32,7 +32,7 @@ from knobctl.server.request_id import begin_request, is_request_id
 from knobctl.server.rpc import KNOBS_CLEARANCES, knobs_application
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from connectrpc.interceptor import MetadataInterceptor
     from connectrpc.server import ConnectASGIApplication
@@ -128,6 +128,8 @@ class Engine:
         application = self._services.get(service)
         if application is None:
             await answer(send, 404, {"code": "unimplemented", "message": "no such service"})
+        elif not _are_texts(scope["headers"]):
+            await answer(send, 400, {"code": "invalid_argument", "message": "a header is no UTF-8"})
         elif _is_grpc_without_trailers(scope):
             await answer(send, 505, {"code": "internal", "message": "gRPC needs HTTP/2"})
         else:
@@ -196,6 +198,14 @@ def _request_id(scope: Any, entropy: Callable[[int], bytes]) -> str:  # noqa: AN
             given: str = value.decode("latin-1")
             return given if is_request_id(given) else entropy(8).hex()
     return entropy(8).hex()
+
+
+def _are_texts(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether headers can be read as text, which is what the protocols make of them."""
+    try:
+        return all(value.isascii() or value.decode() for _, value in headers)
+    except UnicodeDecodeError:
+        return False
 
 
 def _is_grpc_without_trailers(scope: Any) -> bool:  # noqa: ANN401  as above

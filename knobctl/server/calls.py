@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from connectrpc.code import Code
 from connectrpc.errors import ConnectError
 
 from knobctl.server.auth import admit, is_tenant
+from knobctl.server.limits import too_large
 from knobctl.server.refusal import ServiceError
 from knobctl.server.request_id import current_request_id
 from knobctl.server.wire.errors import connect_error
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 log: Final = logging.getLogger(__name__)
+
+_TOO_LARGE: Final = re.compile(r"message is larger than configured max (\d+)")
+"""What connectrpc says of a message that is too large only when it is unpacked."""
 
 
 @dataclass(slots=True)
@@ -180,9 +185,17 @@ class Refusing:
             raise refused from error
 
 
+def _in_our_words(error: ConnectError) -> ConnectError:
+    """Say a size for people; the library counts bytes."""
+    unpacked = _TOO_LARGE.fullmatch(error.message)
+    if error.code is not Code.RESOURCE_EXHAUSTED or unpacked is None:
+        return error
+    return ConnectError(error.code, too_large(int(unpacked[1])))
+
+
 def _wire_form(error: Exception, ctx: Context) -> ConnectError:
     if isinstance(error, ConnectError):
-        return error
+        return _in_our_words(error)
     if isinstance(error, ServiceError):
         return connect_error(error)
     request_id = current_request_id()

@@ -92,6 +92,11 @@ class Stopping:
                 del self._waits[wait]
 
 
+def too_large(largest: int) -> str:
+    """Say that a request has more than that many bytes."""
+    return f"the request is larger than {largest >> 20} MiB; send less, or several requests"
+
+
 class Arriving:
     """The body of one request on its way in, in the place of ASGI's `receive`.
 
@@ -124,10 +129,7 @@ class Arriving:
         while self._largest < self._bytes < REST_OF_A_BODY and not self._is_whole:
             message = await self._next()
         if self._bytes > self._largest:
-            raise ConnectError(
-                Code.RESOURCE_EXHAUSTED,
-                f"the request is larger than {self._largest >> 20} MiB; send less, or several requests",
-            )
+            raise ConnectError(Code.RESOURCE_EXHAUSTED, too_large(self._largest))
         return message
 
     async def _next(self) -> Any:  # noqa: ANN401  as above

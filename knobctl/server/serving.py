@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hypercorn.asyncio import serve as serve_asgi
 from hypercorn.config import Config
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from knobctl.server.opening import Services
+
+log: Final = logging.getLogger(__name__)
 
 KEEP_ALIVE_S: Final = 75.0
 """How long a connection may idle: longer than a client thinks between two calls."""
@@ -118,6 +120,7 @@ async def answer_calls(
 ) -> None:
     """Answer calls on ports until `until`, which begins when calls are answered, comes to its end."""
     limits = limits or Limits()
+    asyncio.get_running_loop().set_exception_handler(_note_trouble)
     stopping, stopped = Stopping(grace_s=limits.grace_s), asyncio.Event()
 
     async def until_drained() -> None:
@@ -138,6 +141,20 @@ async def answer_calls(
         serving.cancel()
     with suppress(asyncio.CancelledError):
         await serving
+
+
+def _note_trouble(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Note in a line that a connection broke the server's reading of it.
+
+    The stack of that would hold the bytes that were sent, a token among them, as often as anybody likes.
+    """
+    error = context.get("exception")
+    if context.get("message") != "Unhandled exception in client_connected_cb" or error is None:
+        loop.default_exception_handler(context)
+        return
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    log.info("a connection was dropped, for what it sent is no HTTP: %s", type(error).__name__)
 
 
 def hypercorn_config(listening: Sequence[socket.socket], *, end_within_s: float = 3.0) -> Config:

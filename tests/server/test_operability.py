@@ -344,6 +344,24 @@ class TestLimits:
                 connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Large: " + b"x" * 70_000)
                 assert b" 4" in connection.recv(1000)[:14]
 
+    def test_what_is_no_http_is_dropped_in_a_line(
+        self, services: Services, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """HTTP/2 with a path that is no ASCII, from anybody: no stack, and none of the bytes that were sent."""
+        caplog.set_level(logging.INFO)
+        frame = b"\x00\x00\x10\x01\x05\x00\x00\x00\x01\x83\x86\x41\x08secret-x\x44\x02/\xff"
+        with served(services) as address:
+            host, _, port = address.removeprefix("http://").partition(":")
+            with socket.create_connection((host, int(port)), timeout=10) as connection:
+                preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+                connection.sendall(preface + frame)
+                while connection.recv(1000):
+                    pass
+            assert ask(address, "/healthz").status == 200
+        assert "a connection was dropped" in caplog.text
+        assert "secret" not in caplog.text
+        assert "Traceback" not in caplog.text
+
     def test_a_body_that_never_ends_does_not_hold_the_server(
         self, tmp_path: Path, open_at: Callable[..., KnobsService]
     ) -> None:

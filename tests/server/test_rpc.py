@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import logging
+import socket
 import sqlite3
 import time
 import urllib.request
@@ -312,8 +314,31 @@ class TestHeaders:
         """One MiB is taken, one byte more is not."""
         empty = b'{"config": {}}'
         assert _raw(http, UPDATE, empty.ljust(1 << 20))[0] == 200
-        status, answered = _raw(http, UPDATE, empty.ljust((1 << 20) + 1))
-        assert (status, answered["code"]) == (429, "resource_exhausted")
+        large = empty.ljust((1 << 20) + 1)
+        for body, packed in ((large, "identity"), (gzip.compress(large), "gzip")):
+            status, answered = _raw(http, UPDATE, body, Content_Encoding=packed)
+            assert (status, answered["code"]) == (429, "resource_exhausted")
+            assert "larger than 1 MiB" in answered["message"]
+
+    def test_packed_bodies_are_unpacked(self, http: OverHttp) -> None:
+        """gzip alone; what is none, and other ways to pack, are refused."""
+        body = gzip.compress(b'{"config": {"rrfK": 9}}')
+        assert _raw(http, UPDATE, body, Content_Encoding="gzip")[0] == 200
+        assert _raw(http, UPDATE, b"xx", Content_Encoding="gzip")[0] == 400
+        assert _raw(http, UPDATE, b"xx", Content_Encoding="br")[0] == 501
+
+    def test_a_header_that_is_no_text_is_refused(self, http: OverHttp) -> None:
+        """400, in our words."""
+        host, _, port = http.address.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port)), timeout=10) as connection:
+            connection.sendall(
+                f"POST /{SERVICE}/{GET} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
+                "Content-Type: application/json\r\nX-Tenant-Id: ".encode()
+                + b"\xff\r\n\r\n{}"
+            )
+            answer = connection.recv(4000)
+        assert answer.startswith(b"HTTP/1.1 400")
+        assert b"a header is no UTF-8" in answer
 
 
 def test_a_call_past_its_time_limit_says_so(
