@@ -29,11 +29,13 @@ MAIN = "from knobctl.cli.main import main; main()"
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def serving(
+    folder: Path, *arguments: str, main: str = MAIN
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run `engine serve` until the end of the block; gives the process and its address."""
     ports = folder / "ports.json"
     process = subprocess.Popen(
-        [sys.executable, "-c", MAIN, "engine", "serve", "--port-file", str(ports), *arguments],
+        [sys.executable, "-c", main, "engine", "serve", "--port-file", str(ports), *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         stdout=subprocess.PIPE,
@@ -201,6 +203,31 @@ def test_a_stop_waits_for_balancers_where_it_is_told_to(tmp_path: Path) -> None:
         assert unready.value.code == 503
         unready.value.close()
         assert process.wait(timeout=20) == 0
+
+
+def test_the_base_install_serves_knobs(knobctl: Knobctl) -> None:
+    """Without what the extras bring: knobs, probes and health; retrieval says what to install."""
+    extras = "numpy onnxruntime tantivy tokenizers usearch sqlalchemy psycopg alembic pymilvus grpc"
+    absent = f"import sys; sys.modules |= dict.fromkeys({extras.split()}); {MAIN}"
+    store = ["--store", "embedded:h.db"]
+    token = knobctl(
+        "engine", "token", "--subject", "a", "--clearance", "L4", "--tenant", "acme", *store
+    ).out.strip()
+    with serving(knobctl.folder, *store, main=absent) as (_, address):
+        assert _call(address, "UpdateContextEngineKnobsConfig", {"config": {}}, token)[0] == 200
+        with urllib.request.urlopen(f"{address}/readyz") as answer:
+            assert answer.status == 200
+        request = urllib.request.Request(
+            f"{address}/upsquad.context.v1.ContextEngine/Search",
+            data=b'{"query": "x"}',
+            headers={"Content-Type": "application/json", "Authorization": f"Bearer {token}"},
+        )
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request)
+        with refused.value as error:
+            told = json.loads(error.read())
+    assert told["code"] == "unimplemented"
+    assert "pip install 'knobctl[engine]'" in told["message"]
 
 
 def test_the_help_says_what_is_open_to_everybody(knobctl: Knobctl) -> None:
