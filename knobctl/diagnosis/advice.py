@@ -111,6 +111,8 @@ def _look(case: Case) -> Iterator[Action]:
     expanded = case.knobs.number("floor.expansion")
     if case.assembled and case.floor and expanded and case.floor > expanded and not case.off_scale:
         yield from _lower_the_knob(case, expanded)
+    elif case.answer.inherits_search_floor and case.makes_sense:
+        yield from _lower(case)
     elif case.floor is not None and case.assembled and case.knobs.name("floor.fused"):
         floor = number_text(case.floor)
         yield Action(

@@ -200,24 +200,27 @@ def score_text(score: float, beside: Fraction | None = None) -> str:
 
 
 def ceilings_words(scale: Scale) -> str:
-    """Say what hits can score: `one alone scores 1/3 at most, two 2/3, all three 1`."""
-    even = all(len(ceilings) == 1 for ceilings in scale.by_size().values())
-    words = [
-        (
-            company(len(found_by), len(scale.live)) if even else "+".join(map(visible, found_by)),
-            ceiling,
-        )
+    """Say what hits can score: `at most 1/3 by one, 2/3 by two, 1 by all`."""
+    *parts, _ = ceilings(scale) or [(Fraction(1), "")]
+    if not parts:
+        return "its first row scores 1"
+    words = ", ".join(f"{fraction_text(ceiling)} by {who}" for ceiling, who in parts)
+    return f"at most {words}, 1 by {'both' if len(scale.live) == 2 else 'all'}"
+
+
+def ceilings(scale: Scale) -> list[tuple[Fraction, str]]:
+    """What hits can score at most, with who found them: how many rankers, or which where that differs."""
+    even = all(len(found) == 1 for found in scale.by_size().values())
+    live = len(scale.live)
+    named = [
+        (ceiling, company(len(found_by), live) if even else "+".join(map(visible, found_by)))
         for found_by, ceiling in scale.classes.items()
     ]
-    if len(words) == 1:
-        return "its first row scores 1"
-    (who, ceiling), *others = dict.fromkeys(words) or [("a hit", Fraction(1))]
-    more = "".join(f", {one} {fraction_text(other)}" for one, other in others)
-    return f"{who} scores {fraction_text(ceiling)} at most{more}"
+    return list(dict.fromkeys(named))
 
 
 def company(size: int, of: int) -> str:
-    """Say how many of the live rankers found a hit: `one alone`, `two`, `all three`."""
+    """Say how many of the live rankers found a hit: `one`, `two`, `all three`."""
     if size == of:
         return {1: "it", 2: "both"}.get(size, f"all {number_word(size)}")
-    return "one alone" if size == 1 else number_word(size)
+    return number_word(size)

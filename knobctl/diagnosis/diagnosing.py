@@ -63,6 +63,7 @@ def _remarks(case: Case, verdict: Verdict) -> Iterator[Remark]:
     yield from pipeline_remarks.on_the_cosine_filter(case)
     yield from floor_remarks.on_the_cost(case, verdict)
     yield from pipeline_remarks.on_what_was_kept(case)
+    yield from pipeline_remarks.on_the_reach_of_vector(case)
     yield from pipeline_remarks.on_top_k(case)
     yield from pipeline_remarks.on_the_prompt(case)
     yield from doubts.on_contradictions(case)

@@ -149,7 +149,7 @@ def on_the_retrieval(case: Case) -> Iterator[Remark]:
         )
     if case.asked is not None:
         at = f" on corpus {visible(answer.corpus_version)}" if answer.corpus_version else ""
-        text = f"a new retrieval{at}; an earlier answer may be of another corpus or set"
+        text = f"a new retrieval{at}; an earlier answer may be of another"
         yield Remark("second-retrieval", "asked now", text)
     for oddity in answer.oddities:
         yield Remark("oddity", "unread", oddity)

@@ -17,7 +17,7 @@ from knobctl.diagnosis.case import (
 from knobctl.fusion import Setup, reach
 from knobctl.fusion.numbers import fraction_text, number_text, rank_text, safely_below
 from knobctl.fusion.reach import EDGE
-from knobctl.text import count, number_word, visible
+from knobctl.text import count, joined, number_word, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ def on_the_floor(case: Case) -> Iterator[Remark]:
 
 
 def _of_search(case: Case, floor: str, knob: str) -> Remark:
-    governs = f"the tenant's knob ({knob}) does not govern Search"
+    governs = f"the tenant's {knob} does not govern Search"
     if not case.answer.inherits_search_floor:
         return Remark("request-floor", "floor", f"{floor} is the request's own minScore; {governs}")
     if case.asked and case.asked.min_score is None:
@@ -66,9 +66,9 @@ def on_the_rankers(case: Case) -> Iterator[Remark]:
     if scale.live and case.tells_of_scores:
         names = ", ".join(map(visible, scale.live))
         if scale.stated:
-            yield Remark("live-rankers", "live", f"{names}: {ceilings_words(scale)}")
+            yield Remark("live-rankers", "live", f"{names}; {ceilings_words(scale)}")
         else:
-            text = f"not told; if it was {names}: {ceilings_words(scale)}"
+            text = f"not told; if {names}, then {ceilings_words(scale)}"
             yield Remark("live-unknown", "live", text)
     silent = {name: state for name, state in (case.answer.rankers or {}).items() if not state.rows}
     for name, state in silent.items():
@@ -79,7 +79,7 @@ def on_the_rankers(case: Case) -> Iterator[Remark]:
 
 def _why(case: Case, name: str, state: RankerState) -> tuple[str, str]:
     if state.timed_out:
-        limit = case.knobs.said("ranker.timeout")
+        limit = case.knobs.noted("ranker.timeout")
         return "ranker-late", f"did not answer in time ({limit})"
     if state.error:
         return "ranker-failed", f"failed: {visible(state.error[:200])}"
@@ -117,7 +117,7 @@ def on_what_it_asks(case: Case, verdict: Verdict) -> Iterator[Remark]:
     """Which hits can pass the floor that bound, and down to which rank."""
     floor = case.floor
     if verdict is Verdict.EXPANSION_FLOOR_REMOVED_ALL:
-        floor = case.knobs.number("floor.expansion") or floor
+        floor = case.knobs.number("floor.expansion") if case.knobs.tenant else None
     reached = case.scale.reach(floor) if floor else None
     if floor is None or reached is None or not case.scale.classes or not case.makes_sense:
         return
@@ -145,7 +145,10 @@ def _passes(case: Case, passing: list[FusionRow]) -> str:
         even = len(by_size[size]) == 1
         who = company(size, len(live)) if even else visible("+".join(row.found_by))
         ways.setdefault(who, []).append(row)
-    return "found " + ", ".join(f"by {who} {_down_to(rows)}" for who, rows in ways.items())
+    by_rank: dict[str, list[str]] = {}
+    for who, rows in ways.items():
+        by_rank.setdefault(_down_to(rows), []).append(who)
+    return "found " + ", ".join(f"by {joined(who, 'or')} {rank}" for rank, who in by_rank.items())
 
 
 def _down_to(rows: list[FusionRow]) -> str:

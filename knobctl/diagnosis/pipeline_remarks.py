@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.diagnosis.answer import Outcome
 from knobctl.diagnosis.case import Case, Remark, Verdict, score_text
-from knobctl.diagnosis.counting import first_empty, stages
+from knobctl.diagnosis.counting import first_empty
 from knobctl.fusion.numbers import number_text
-from knobctl.text import count, joined, visible
+from knobctl.text import count, joined, number_word, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ def on_the_fallback(case: Case) -> Iterator[Remark]:
         known = joined(FALLBACKS, "or")
         meaning = f"the engine's reason is none of the three that are known: {known}"
     elif answer.fallback_reason == "retrieval_timeout":
-        meaning = f"{meaning} ({case.knobs.said('ranker.timeout')})"
+        meaning = f"{meaning} ({case.knobs.noted('ranker.timeout')})"
     yield Remark("fallback", "why", f"{meaning}. No floor ran, so none is at fault")
     yield from _failures(case)
 
@@ -97,7 +97,7 @@ def on_the_expansion(case: Case, verdict: Verdict) -> Iterator[Remark]:
     cut, knob = answer.removed_by_expansion, case.knobs.said("floor.expansion")
     if verdict is Verdict.EXPANSION_FLOOR_REMOVED_ALL:
         floor = case.knobs.name("floor.fused") or "the floor"
-        text = f"{knob} ran before the floor: no lower {floor} brings anything back"
+        text = f"it ran before the floor, so no lower {floor} brings anything back"
         yield Remark("expansion-floor-removed-all", "before", text)
     elif cut:
         text = (
@@ -170,8 +170,14 @@ def on_what_was_kept(case: Case) -> Iterator[Remark]:
         return
     order = {names: at for at, names in enumerate(case.scale.classes)}
     in_order = sorted(found, key=lambda names: (-len(names), order.get(names, len(order)), names))
-    parts = joined(f"{found[names]} by {_named(names, case)}" for names in in_order)
-    yield Remark("found-by", "kept", f"{count(sum(found.values()), 'chunk')}: {parts}")
+    chunks = count(sum(found.values()), "chunk")
+    if len(in_order) == 1:
+        parts = f"{chunks}, by {_named(in_order[0], case)}"
+    else:
+        parts = (
+            f"{chunks}: {joined(f'{found[names]} by {_named(names, case)}' for names in in_order)}"
+        )
+    yield Remark("found-by", "kept", parts)
     recent = found[RECENCY]
     if recent:
         chunks = "1 chunk passed" if recent == 1 else f"{recent} chunks passed"
@@ -182,11 +188,33 @@ def on_what_was_kept(case: Case) -> Iterator[Remark]:
         )
 
 
+def on_the_reach_of_vector(case: Case) -> Iterator[Remark]:
+    """What the vector ranker's part in an answer is worth: it always finds something."""
+    answer, depth = case.answer, case.knobs.number("depth.vector")
+    state = (answer.rankers or {}).get("vector")
+    if not answer.rows or answer.outcome != Outcome.OK:
+        return
+    if state and case.knobs.tenant and depth and not answer.expanded and 0 < state.rows < depth:
+        yield Remark(
+            "vector-holds-all",
+            "vector",
+            f"{state.rows:,} rows, fewer than {case.knobs.said('depth.vector')}: every chunk there "
+            "is, so being found by it says nothing",
+        )
+    gate = case.knobs.name("floor.no_match")
+    if answer.best_cosine is not None and gate:
+        floor = case.knobs.number("floor.no_match")
+        default = " by default" if case.knobs.tenant is None else ""
+        is_what = f"it is {number_text(floor)}" if floor else f"off{default}"
+        text = f"cosine {answer.best_cosine:.3f}; only {gate} looks at it ({is_what})"
+        yield Remark("best-cosine", "closest", text)
+
+
 def _named(found_by: Names, case: Case) -> str:
     if len(found_by) == 1:
         return f"{visible(found_by[0])} alone"
     if found_by == case.scale.live and len(found_by) > 2:
-        return f"all {len(found_by)}"
+        return f"all {number_word(len(found_by))}"
     return visible("+".join(found_by))
 
 
@@ -196,19 +224,18 @@ def on_the_prompt(case: Case) -> Iterator[Remark]:
     if not case.assembled or not omitted.total:
         return
     limits = {
-        "as duplicates": (omitted.duplicates, "dedup_min_similarity"),
-        "beyond the limit per document": (omitted.per_document, "max_chunks_per_document"),
-        "beyond the limit of chunks": (omitted.max_chunks, "assembly_max_chunks"),
-        "for want of tokens": (omitted.token_budget, "assembly_token_budget"),
+        "dedup_min_similarity": (omitted.duplicates, "as duplicates"),
+        "max_chunks_per_document": (omitted.per_document, "of one document"),
+        "assembly_max_chunks": (omitted.max_chunks, "for want of room"),
+        "assembly_token_budget": (omitted.token_budget, "for want of tokens"),
     }
     bound = [
-        f"{number} {what} ({case.knobs.said(knob)})"
-        for what, (number, knob) in limits.items()
+        f"{number:,} {what} ({case.knobs.noted(knob)})"
+        for knob, (number, what) in limits.items()
         if number
     ]
-    free = [knob for number, knob in limits.values() if not number]
-    rest = f"; not reached: {joined(free)}" if free else ""
-    entered = f"{len(answer.rows)} of {answer.kept} kept entered the prompt"
+    rest = "; no other limit was reached" if len(bound) < len(limits) else ""
+    entered = f"{len(answer.rows):,} of {answer.kept:,} kept"
     yield Remark("omitted", "prompt", f"{entered}; left out: {joined(bound)}{rest}")
 
 
@@ -231,23 +258,19 @@ def on_the_divergence(case: Case, verdict: Verdict) -> Iterator[Remark]:
     told = verdict in {Verdict.FLOOR_REMOVED_ALL, Verdict.FLOOR_REMOVED_SOME, Verdict.ALL_PASSED}
     if not (case.assembled and told and expanded and case.floor and expanded != case.floor):
         return
-    name, floor = case.knobs.said("floor.expansion"), number_text(case.floor)
+    name, floor = case.knobs.name("floor.expansion"), number_text(case.floor)
+    known = case.knobs.tenant is not None
+    what = f"{name} {number_text(expanded)}"
+    if not known:
+        what = f"{name}, if that is at its default {number_text(expanded)}"
     if case.floor > expanded:
         text = (
-            f"above {name}: what expansion admits from {number_text(expanded)} up to {floor} is "
+            f"above {what}: what expansion admits from {number_text(expanded)} up to {floor} is "
             "thrown away afterwards"
         )
     else:
-        text = f"below {name}: an expanded query is cut there first, which {floor} cannot rescue"
+        text = f"below {what}: an expanded query is cut there first, which {floor} cannot rescue"
     yield Remark("floor-diverges-from-expanded-floor", "diverges", text)
-
-
-def step_words(case: Case) -> str:
-    """The steps with what came out of each, for the curious: `rankers 120, fusion 70, floor 12, prompt 8`."""
-    return ", ".join(
-        f"{stage.name} {'?' if stage.rows is None else format(stage.rows, ',')}"
-        for stage in stages(case.answer)
-    )
 
 
 def on_the_breach(case: Case) -> Iterator[Remark]:

@@ -55,10 +55,26 @@ class TenantKnobs:
         return None if knob is None or isinstance(knob.default, str) else exact(knob.default)
 
     def said(self, role_or_name: str) -> str:
-        """A knob with its value, `gate_expanded_floor 0.3`; without it where it is 0, which is off and so was other then."""
+        """A knob with its value: `gate_expanded_floor 0.3`; where no tenant is known, `gate_expanded_floor (default 0.3)`.
+
+        Without the value where it is 0: that means off, and what an answer tells of was on.
+        """
+        name, value = self._named(role_or_name)
+        if not value:
+            return name
+        return f"{name} {value}" if self.tenant else f"{name} (default {value})"
+
+    def noted(self, role_or_name: str) -> str:
+        """The same for between parentheses: `gate_expanded_floor, default 0.3`."""
+        name, value = self._named(role_or_name)
+        if not value:
+            return name
+        return f"{name} {value}" if self.tenant else f"{name}, default {value}"
+
+    def _named(self, role_or_name: str) -> tuple[str, str]:
         name = self.name(role_or_name)
-        value = self._exact(name) if name else Fraction(0)
-        return f"{name} {number_text(value)}" if value else name or role_or_name
+        value = self._exact(name) if name else None
+        return name or role_or_name, number_text(value) if value else ""
 
     def disabled(self, ranker: str) -> bool:
         """Whether the tenant has switched a ranker off."""

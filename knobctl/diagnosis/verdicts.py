@@ -149,7 +149,8 @@ def _floor_removed_all(case: Case) -> str:
 
 def _expansion_removed_all(case: Case) -> str:
     cut = case.answer.removed_by_expansion
-    name = case.knobs.said("floor.expansion")
+    known = case.knobs.tenant is not None
+    name = case.knobs.said("floor.expansion") if known else case.knobs.name("floor.expansion")
     return (
         f"below_threshold: {count(cut, 'candidate')}, {name} removed all of them in the expansion "
         f"pass; {case.floor_words or 'the floor'} had nothing left to look at."

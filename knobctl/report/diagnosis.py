@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from knobctl.diagnosis.case import company
+from knobctl.diagnosis.case import ceilings
 from knobctl.diagnosis.counting import stages
 from knobctl.errors import ExitCode
 from knobctl.fusion.numbers import fraction_text, number_text
@@ -26,7 +26,6 @@ from knobctl.text import count, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from fractions import Fraction
 
     from knobctl.diagnosis import Action, Comparison, Diagnosis, Remark
     from knobctl.diagnosis.answer import Answer
@@ -73,12 +72,13 @@ def diagnosis_text(diagnosis: Diagnosis, *, drawing: Drawing, place: str = "") -
     remarks = [(remark.topic, remark.text) for remark in diagnosis.remarks]
     if diagnosis.what_if is not None:
         remarks.append(("what if", what_if_words(diagnosis.what_if, diagnosis.case.answer)))
-    parts = [_headline(diagnosis.headline, drawing), topical(_grouped(remarks))]
+    body = [_headline(diagnosis.headline, drawing), topical(_grouped(remarks))]
     drawn = picture(diagnosis, drawing=drawing)
-    if drawn:
-        parts += ["", drawn, ""]
-    parts += _actions(diagnosis.actions, place)
-    return "\n".join(parts).replace("\n\n\n", "\n\n").rstrip("\n")
+    actions = "\n".join(_actions(diagnosis.actions, place))
+    blocks = ["\n".join(filter(None, body)), drawn, actions]
+    if not drawn:
+        return "\n".join(filter(None, blocks))
+    return "\n\n".join(filter(None, blocks))
 
 
 def _grouped(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -95,12 +95,18 @@ def _headline(text: str, drawing: Drawing) -> str:
 
 
 def _actions(actions: Sequence[Action], place: str) -> Iterator[str]:
-    """Write what to do; a command stands on a line of its own, whole, so that it can be copied."""
-    topics = _grouped(("do", action.text) for action in actions)
-    for action, line in zip(actions, topics, strict=True):
-        yield topical([line])
-        if action.command:
-            yield f"{' ' * (MARGIN + 3)}{action.command}{place}"
+    """Write what to do; a command that does not fit beside stands on a line of its own, whole, to be copied."""
+    topic = "do"
+    for action in actions:
+        command = f"{action.command}{place}" if action.command else ""
+        whole = topical([(topic, f"{action.text}: {command}")])
+        if not command or "\n" in whole:
+            yield topical([(topic, action.text)])
+            if command:
+                yield f"{' ' * (MARGIN + 3)}{command}"
+        else:
+            yield whole
+        topic = " "
 
 
 def what_if_words(what_if: WhatIf, answer: Answer) -> str:
@@ -139,14 +145,9 @@ def shown_bands(answer: Answer) -> tuple[Sequence[int], str]:
 def marks(diagnosis: Diagnosis) -> list[Mark]:
     """The ceilings under 1, and the floor that ran."""
     case = diagnosis.case
-    by_ceiling: dict[Fraction, str] = {}
-    for found_by, ceiling in case.scale.classes.items():
-        even = all(len(one) == 1 for one in case.scale.by_size().values())
-        who = company(len(found_by), len(case.scale.live)) if even else "+".join(found_by)
-        by_ceiling.setdefault(ceiling, who)
     found = [
-        Mark(ceiling, CEILING, f"{fraction_text(ceiling)} {who}")
-        for ceiling, who in by_ceiling.items()
+        Mark(ceiling, CEILING, f"{fraction_text(ceiling)} by {who}")
+        for ceiling, who in ceilings(case.scale)
         if 0 < ceiling < 1
     ][:_SHOWN_CEILINGS]
     floor = case.floor

@@ -252,7 +252,7 @@ def test_the_set_of_the_tenant_explains_its_answers(inside: Inside) -> None:
     inside.hold("acme", retrieval_min_score=0.15, gate_expanded_floor=0.15)
     inside.write("a.json", json.dumps(search(FIELD_REPORT)))
     text = " ".join(inside("diagnose", "a.json", "--tenant", "acme", *ENGINE).out.split())
-    assert "(retrieval_min_score 0.15) does not govern Search" in text
+    assert "retrieval_min_score 0.15 does not govern Search" in text
     assert "assumed" not in text
 
 
