@@ -83,6 +83,8 @@ class TextsSeen:
 
     def violations_beside(self, text: Text, number: int) -> Iterator[Violation]:
         """Say which text before this one it would replace, and remember this one."""
+        if not text.document_id:
+            return
         name = text.chunk_id or text.document_id
         before = self._chunks.setdefault(name, number)
         other = self._whole if text.chunk_id else self._in_parts
