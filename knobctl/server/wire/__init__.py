@@ -1,7 +1,7 @@
 """The wire's messages: `.proto` files and the code generated from them.
 
-`knobs.proto` derives from the knob schema, the other two are written by hand. After a change of
-either, `python tests/server/generating.py` writes the code anew; a test proves that it is current.
+`knobs.proto` derives from the knob schema, the others are written by hand. After a change of
+one, `python tests/server/generating.py` writes the code anew; a test proves that it is current.
 
 The messages are those of protobuf-py, not of Google's protobuf: measured on the proto3 JSON mapping,
 protobuf-py 0.7 refuses `true`, `"1_0"` and `" 0.3"` for a double, `1.5` and `true` for an enum and a
