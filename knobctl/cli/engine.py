@@ -9,6 +9,7 @@ import click
 
 from knobctl.cli.engine_describe import describe
 from knobctl.cli.engine_load import load
+from knobctl.cli.engine_migrate import migrate
 from knobctl.cli.engine_options import (
     candidates_option,
     embedder_option,
@@ -37,6 +38,7 @@ def command() -> None:
 
 command.add_command(load)
 command.add_command(describe)
+command.add_command(migrate)
 
 
 def _number(_ctx: click.Context, _option: click.Parameter, value: float | None) -> float | None:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from knobctl.server.auth import Principal
     from knobctl.server.store.corpus import CorpusSession
+    from knobctl.server.store.moved import MovedTable
 
 
 class StoreUnavailableError(Exception):
@@ -97,6 +98,12 @@ class Session(Protocol):
     def add_principal(self, principal: Principal) -> None:
         """Keep a new principal."""
 
+    def rows_of(self, table: MovedTable) -> Iterator[tuple[Any, ...]]:
+        """All rows of a table in the order of its key, with the columns that are moved, some at a time."""
+
+    def put_rows(self, table: MovedTable, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Write rows of another store into a table that does not hold them."""
+
 
 class Store(Protocol):
     """A store. Safe to use from several threads, and by several processes at once."""
@@ -120,6 +127,9 @@ class Store(Protocol):
 
     def indexing(self, tenant: str) -> AbstractContextManager[Session]:
         """A session beside which nobody else brings an index outside the store forward for this tenant."""
+
+    def receiving(self) -> AbstractContextManager[Session]:
+        """A session beside which nobody writes anything at all; otherwise like `writing`."""
 
     def close(self) -> None:
         """Give back connections and files."""

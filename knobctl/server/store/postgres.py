@@ -17,7 +17,7 @@ from knobctl.errors import EngineError, UsageError
 from knobctl.server.store.interface import OutcomeUnknownError, StoreUnavailableError
 from knobctl.server.store.postgres_schema import bring_forward
 from knobctl.server.store.postgres_session import PostgresSession
-from knobctl.server.store.postgres_tables import knobs_table
+from knobctl.server.store.postgres_tables import METADATA, knobs_table
 from knobctl.text import visible
 
 if TYPE_CHECKING:
@@ -125,6 +125,15 @@ class PostgresStore:
     def indexing(self, tenant: str) -> Iterator[PostgresSession]:
         """A session beside which nobody else brings an index forward for this tenant."""
         with self._transaction(_lock_of(INDEXING, tenant), IDLE_INGESTING_S) as session:
+            yield session
+
+    @contextmanager
+    def receiving(self) -> Iterator[PostgresSession]:
+        """A session beside which nobody writes anything at all."""
+        with self._transaction(func.pg_advisory_xact_lock(WRITING), IDLE_INGESTING_S) as session:
+            session.connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+            tables = ", ".join([*METADATA.tables, self._knobs.name])
+            session.connection.exec_driver_sql(f"LOCK TABLE {tables} IN EXCLUSIVE MODE")
             yield session
 
     def close(self) -> None:

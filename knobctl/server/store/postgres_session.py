@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import select
+from sqlalchemy import func, literal, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
 from knobctl.server.auth import Caller, Principal
 from knobctl.server.store.interface import Answered, KnobsRow, RequestKey, StoreUnavailableError
 from knobctl.server.store.postgres_corpus import PostgresCorpus
-from knobctl.server.store.postgres_tables import EVENTS, FACTS, PRINCIPALS, among
+from knobctl.server.store.postgres_tables import EVENTS, FACTS, METADATA, PRINCIPALS, among
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Row, Table
+
+    from knobctl.server.store.moved import MovedTable
+
+
+_ROWS_AT_ONCE: Final = 500
 
 
 class PostgresSession:
@@ -159,6 +164,35 @@ class PostgresSession:
             },
         )
 
+    def rows_of(self, table: MovedTable) -> Iterator[tuple[Any, ...]]:
+        """All rows of a table in the order of its key."""
+        columns = self._tables[table.name].c
+        keys = [columns[name] for name in table.key]
+        asked = select(*(columns[name] for name in table.columns)).order_by(*keys)
+        last: list[ColumnElement[Any]] = []
+        while True:
+            page = asked.where(tuple_(*keys) > tuple_(*last)) if last else asked
+            rows = self.connection.execute(page.limit(_ROWS_AT_ONCE)).all()
+            yield from (tuple(map(_plain, row)) for row in rows)
+            if len(rows) < _ROWS_AT_ONCE:
+                return
+            end = rows[-1]._mapping
+            last = [literal(end[key.name], key.type) for key in keys]
+
+    def put_rows(self, table: MovedTable, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Write rows of another store, with their numbers; the next number comes behind them."""
+        put = self._tables[table.name].insert()
+        self.connection.execute(put, [dict(zip(table.columns, row, strict=True)) for row in rows])
+        if table.name == EVENTS.name:
+            numbers = func.pg_get_serial_sequence(EVENTS.name, "sequence")
+            self.connection.execute(
+                select(func.setval(numbers, select(func.max(EVENTS.c.sequence)).scalar_subquery()))
+            )
+
+    @property
+    def _tables(self) -> dict[str, Table]:
+        return {**METADATA.tables, self._table.name: self._table}
+
     def _row(self, row: Row[Any]) -> KnobsRow:
         found = row._mapping
         own = {name: found[column] for column, name in _ROW_COLUMNS.items()}
@@ -180,6 +214,11 @@ _ROW_COLUMNS: Final = {
     "head_hash": "head_hash",
     "seal": "seal",
 }
+
+
+def _plain(value: object) -> object:
+    """A number as other stores have it: 8.0 of an integer knob is 8."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _json(text: str) -> Any:  # noqa: ANN401  any JSON

@@ -19,10 +19,11 @@ from knobctl.server.store.migrations import is_current, migrate
 from knobctl.server.store.sqlite_corpus import SqliteCorpus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from knobctl.knobs import Catalogue
+    from knobctl.server.store.moved import MovedTable
 
 BUSY_TIMEOUT_S: Final = 30.0
 """How long a writer waits for the others; each holds its place for some milliseconds."""
@@ -93,6 +94,10 @@ class SqliteStore:
 
     def indexing(self, tenant: str) -> AbstractContextManager[SqliteSession]:  # noqa: ARG002  as above
         """A session beside which nobody else brings an index forward, because nobody writes at all."""
+        return self.writing()
+
+    def receiving(self) -> AbstractContextManager[SqliteSession]:
+        """A session beside which nobody writes anything at all."""
         return self.writing()
 
     def close(self) -> None:
@@ -291,6 +296,22 @@ class SqliteSession:
                 _list(caller.sources),
                 principal.created_at,
             ),
+        )
+
+    def rows_of(self, table: MovedTable) -> Iterator[tuple[Any, ...]]:
+        """All rows of a table in the order of its key."""
+        columns = ", ".join(map(quoted_name, table.columns))
+        yield from self._connection.execute(
+            f"SELECT {columns} FROM {table.name} ORDER BY {', '.join(table.key)}"  # noqa: S608  our own tables
+        )
+
+    def put_rows(self, table: MovedTable, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Write rows of another store."""
+        columns = ", ".join(map(quoted_name, table.columns))
+        places = ", ".join("?" * len(table.columns))
+        self._connection.executemany(
+            f"INSERT INTO {table.name} ({columns}) VALUES ({places})",  # noqa: S608  our own tables
+            rows,
         )
 
     @property
