@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knobctl.server.retrieval.hits import stacked
 from knobctl.server.retrieval.model import Omitted
 
 if TYPE_CHECKING:
@@ -30,11 +29,17 @@ class Picked:
     """Of the texts of the hits."""
 
 
-def pick(hits: Sequence[Hit], limits: AssemblyLimits, count_tokens: Callable[[str], int]) -> Picked:
+def pick(
+    hits: Sequence[Hit],
+    vectors: NDArray[np.float32],
+    limits: AssemblyLimits,
+    count_tokens: Callable[[str], int],
+) -> Picked:
     """Choose by relevance and diversity, one after the other, until a limit says no more.
 
     Args:
-        hits: What the floor kept, best first, with the vectors of the chunks.
+        hits: What the floor kept, best first.
+        vectors: Of unit length, one a hit, shape (hits, dimensions).
         limits: De-duplication, diversity, and how much may enter.
         count_tokens: How many tokens a text has.
 
@@ -42,7 +47,6 @@ def pick(hits: Sequence[Hit], limits: AssemblyLimits, count_tokens: Callable[[st
     """
     if not hits:
         return Picked(hits=(), omitted=Omitted(), tokens=0)
-    vectors = stacked([hit.chunk for hit in hits])
     distinct = _distinct(vectors, limits.dedup_min_similarity)
     # In the order of ids, so that of equal ones the first is taken.
     distinct.sort(key=lambda index: hits[index].chunk.chunk_id)

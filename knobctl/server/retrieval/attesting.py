@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from knobctl.server.retrieval.assembly import Picked, pick
 from knobctl.server.retrieval.floor import Floored, all_removed, apply_floor, histogram
 from knobctl.server.retrieval.gate import no_match
-from knobctl.server.retrieval.hits import hits
+from knobctl.server.retrieval.hits import hits, stacked
 from knobctl.server.retrieval.model import Assembled, Fallback, Outcome, Quality
 from knobctl.server.retrieval.prompt import written_prompt
 from knobctl.server.retrieval.tokens import count_tokens
@@ -39,7 +39,8 @@ def assembled(task: str, view: View) -> Assembled:
         return _without_retrieval(view.standing, _fallback(fused), fused)
     floored = _floored(fused, settings)
     kept = hits(floored.kept, view.chunks, view.retrieved)
-    picked = pick(kept, settings.limits, count_tokens)
+    vectors = stacked([view.chunks[hit.chunk.chunk_id] for hit in kept])
+    picked = pick(kept, vectors, settings.limits, count_tokens)
     return Assembled(
         prompt=written_prompt(task, picked.hits),
         chunks=picked.hits,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,12 +33,15 @@ def hits(
         candidates: Which ones.
         chunks: Every one of them by id, with its vector where `needs_vectors` said so.
         retrieved: Where the candidates come from; it remembers the cosines that are reckoned here.
+
+    Returns:
+        Hits without vectors, so that an answer is the same whether or not they were needed.
     """
     _reckon_cosines([chunks[candidate.chunk_id] for candidate in candidates], retrieved)
     return tuple(
         Hit(
             candidate=candidate,
-            chunk=chunks[candidate.chunk_id],
+            chunk=_without_vector(chunks[candidate.chunk_id]),
             cosine=retrieved.cosines.get(candidate.chunk_id),
         )
         for candidate in candidates
@@ -54,7 +58,13 @@ def _reckon_cosines(chunks: Sequence[Chunk], retrieved: Retrieved) -> None:
             retrieved.cosines[chunk.chunk_id] = float(cosine)
 
 
+def _without_vector(chunk: Chunk) -> Chunk:
+    return replace(chunk, vector=b"") if chunk.vector else chunk
+
+
 def stacked(chunks: Sequence[Chunk]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
     """The vectors of chunks, shape (chunks, dimensions)."""
+    if not chunks:
+        return np.empty((0, 0), np.float32)
     joined = b"".join(chunk.vector for chunk in chunks)
     return np.frombuffer(joined, dtype="<f4").reshape(len(chunks), -1)

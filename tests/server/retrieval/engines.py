@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from knobctl.knobs import load_catalogue
 from knobctl.server.auth import Caller, local_caller
 from knobctl.server.candidates.local import LocalCandidates
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from knobctl.server.candidates.interface import Candidates
-    from knobctl.server.retrieval.embedder import Embedder
+    from knobctl.server.retrieval.embedder import Embedder, Vectors
     from knobctl.server.retrieval.model import Assembled, Evaluation, SearchAnswer
     from knobctl.server.store.interface import Store
 
@@ -30,10 +32,24 @@ TENANT = "acme"
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
+class Remembering(MiniLm):
+    """The real embedder; what it has embedded once for a test is not embedded again for the next."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: dict[str, Vectors] = {}
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        missing = [one for one in dict.fromkeys(texts) if one not in self._known]
+        if missing:
+            self._known.update(zip(missing, super().embed(missing), strict=True))
+        return np.array([self._known[one] for one in texts], np.float32).reshape(len(texts), -1)
+
+
 @cache
 def minilm() -> MiniLm:
-    """The real embedder, loaded once for a run of tests."""
-    return MiniLm()
+    """Loaded once for a run of tests."""
+    return Remembering()
 
 
 @dataclass

@@ -9,14 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knobctl.server.retrieval.assembly import pick
+from knobctl.server.retrieval import assembly
+from knobctl.server.retrieval.hits import stacked
 from tests.server.retrieval.candidates import hit, under, words
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from knobctl.server.retrieval.model import Hit
+    from knobctl.server.retrieval.settings import AssemblyLimits
 
 NORTH, EAST, NEARLY_NORTH = [1.0, 0.0], [0.0, 1.0], [1.0, 0.1]
 FEW = {"assembly_max_chunks": 2}
+
+
+def pick(
+    hits: list[Hit], limits: AssemblyLimits, count_tokens: Callable[[str], int]
+) -> assembly.Picked:
+    return assembly.pick(hits, stacked([one.chunk for one in hits]), limits, count_tokens)
 
 
 def picked(hits: list[Hit], **knobs: object) -> list[str]:
