@@ -18,8 +18,10 @@ from knobctl.diagnosis import (
     diagnose,
     read_answer,
 )
+from knobctl.diagnosis.answer import Corpus, Outcome
 from knobctl.diagnosis.case import Asked
-from knobctl.diagnosis.reading import MAX_BYTES
+from knobctl.diagnosis.reading import read_corpus
+from knobctl.diagnosis.unwrapping import MAX_BYTES
 from knobctl.errors import AnswerError, InputError, UsageError
 from knobctl.knobs.asked_setup import typed_floor
 from knobctl.report.diagnosis import Drawing
@@ -168,14 +170,27 @@ def _ask(session: Session, wanted: Wanted) -> tuple[Answer, Asked]:
     content = json.dumps(answered, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
     if wanted.save:
         _save(Path(wanted.save), content)
+    answer = read_answer(content, session.engine.name)
     asked = Asked(
         question=question,
         tenant=tenant,
         min_score=wanted.min_score,
         top_k=wanted.top_k,
         sources=wanted.sources,
+        corpus=_corpus(session, tenant) if answer.outcome == Outcome.NO_RESULTS else None,
     )
-    return read_answer(content, session.engine.name), asked
+    return answer, asked
+
+
+def _corpus(session: Session, tenant: str) -> Corpus | None:
+    """How much there is to find, where the engine tells us."""
+    from knobctl.engine.interface import EngineRefusedError, NotOfferedError
+
+    try:
+        told = session.engine.describe(tenant, {})
+    except (NotOfferedError, EngineRefusedError):
+        return None
+    return read_corpus(told)
 
 
 def _min_score(text: str, session: Session) -> float:

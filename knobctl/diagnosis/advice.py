@@ -81,7 +81,7 @@ def _lower(case: Case) -> Iterator[Action]:
     else:
         floor = number_text(target)
         again = _ask(case, floor) if case.asked else ""
-        yield Action(f"send minScore {floor}, or call AssembleContext", again)
+        yield Action(f"send minScore {floor}, or call AssembleContext", again, asks_engine=True)
 
 
 def _lower_the_knob(case: Case, target: Fraction) -> Iterator[Action]:
@@ -89,7 +89,9 @@ def _lower_the_knob(case: Case, target: Fraction) -> Iterator[Action]:
     expanded, name = case.knobs.number("floor.expansion"), case.knobs.name("floor.expansion")
     both = f" {name}={floor}" if expanded and target < expanded else ""
     why = f", and {name} with it: an expanded query is cut there first" if both else ""
-    yield Action(f"lower the knob{why}", f"knobctl set {case.tenant} {knob}={floor}{both}")
+    yield Action(
+        f"lower the knob{why}", f"knobctl set {case.tenant} {knob}={floor}{both}", asks_engine=True
+    )
     yield Action("see first what that keeps", f"knobctl explain {knob} {floor}")
 
 
@@ -103,7 +105,11 @@ def _lower_both(case: Case) -> Iterator[Action]:
     if case.floor is not None and Fraction(floor) < case.floor:
         names.append(case.knobs.name("floor.fused"))
     pairs = " ".join(f"{name}={floor}" for name in names if name)
-    yield Action("lower the floor of the expansion pass", f"knobctl set {case.tenant} {pairs}")
+    yield Action(
+        "lower the floor of the expansion pass",
+        f"knobctl set {case.tenant} {pairs}",
+        asks_engine=True,
+    )
 
 
 def _look(case: Case) -> Iterator[Action]:
@@ -126,12 +132,16 @@ def _look(case: Case) -> Iterator[Action]:
 def _look_for_rows(case: Case) -> Iterator[Action]:
     if all_cut_by_cosine(case):
         name = case.knobs.name("floor.vector") or "vector_min_cosine"
-        yield Action("lift the cosine filter", f"knobctl unset {case.tenant} {name}")
+        yield Action(
+            "lift the cosine filter", f"knobctl unset {case.tenant} {name}", asks_engine=True
+        )
         return
     yield Action(
         f'look in the engine\'s log for "{FAN_OUT_WARNING}": rows and error of each ranker, and how many sources the token admits'
     )
-    yield Action("see how much there is to find", f"knobctl engine describe --tenant {case.tenant}")
+    if case.asked is None or case.asked.corpus is None:
+        describe = f"knobctl engine describe --tenant {case.tenant}"
+        yield Action("see how much there is to find, on the engine's machine", describe)
     yield Action("compare scope.sourceIds of the request and the token's sources with these")
 
 
@@ -148,6 +158,7 @@ def _let_it_run(case: Case) -> Iterator[Action]:
         yield Action(
             "give rankers more time where they are slow and not broken",
             f"knobctl set {case.tenant} {name}={number_text(longer)}",
+            asks_engine=True,
         )
 
 
@@ -158,7 +169,11 @@ def _open_the_gate(case: Case) -> Iterator[Action]:
         return
     floor = safely_below(Fraction(best), EDGE)
     yield Action("read the closest chunks: if they do not answer the question, all is well")
-    yield Action("to let this question through", f"knobctl set {case.tenant} {name}={floor}")
+    yield Action(
+        "to let this question through",
+        f"knobctl set {case.tenant} {name}={floor}",
+        asks_engine=True,
+    )
 
 
 def _room_in_the_prompt(case: Case) -> Iterator[Action]:
@@ -178,6 +193,7 @@ def _ask_low(case: Case) -> Iterator[Action]:
         "ask again at a low floor: it shows the scores. That is a second retrieval, so compare "
         "corpusVersion before believing it",
         _ask(case, LOW),
+        asks_engine=True,
     )
 
 
@@ -185,6 +201,7 @@ def _probe(case: Case) -> Iterator[Action]:
     yield Action(
         f"ask at {ALMOST_NONE}: on the scale that the knobs are made for, that removes nothing",
         _ask(case, ALMOST_NONE),
+        asks_engine=True,
     )
 
 

@@ -84,6 +84,15 @@ class CallError:
     message: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpus:
+    """How much there is to find."""
+
+    documents: int
+    chunks: int
+    sources: tuple[str, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """A Search or AssembleContext answer. What is None the answer does not say."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from knobctl.diagnosis.answer import Answer, Outcome, Row, Surface
+from knobctl.diagnosis.answer import Answer, Corpus, Outcome, Row, Surface
 from knobctl.diagnosis.scale import SLACK, Scale
 from knobctl.fusion import exact
 from knobctl.fusion.numbers import fraction_text, number_text
@@ -60,7 +60,9 @@ class Action:
 
     text: str
     command: str = ""
-    """A command line that does it, without the options that choose the engine; empty where there is none."""
+    """A command line that does it; empty where there is none."""
+    asks_engine: bool = False
+    """Whether the options that choose an engine belong to the command; they are not in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +74,8 @@ class Asked:
     min_score: str | None = None
     top_k: int | None = None
     sources: tuple[str, ...] = ()
+    corpus: Corpus | None = None
+    """Where nothing was found and the engine says what there is."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
 
+    from knobctl.diagnosis.answer import Answer
     from knobctl.diagnosis.case import Diagnosis
 
 
@@ -63,7 +64,7 @@ def _differences(first: Diagnosis, second: Diagnosis) -> Iterator[Remark]:
         ("floor", _number(one.floor), _number(two.floor)),
         ("candidates", _text(one.answer.candidates), _text(two.answer.candidates)),
         ("removed", _text(one.answer.removed), _text(two.answer.removed)),
-        ("best", _score(one.answer.best_removed), _score(two.answer.best_removed)),
+        ("best", _best(one.answer), _best(two.answer)),
         ("returned", _text(len(one.answer.rows)), _text(len(two.answer.rows))),
     ]
     for topic, before, after in facts:
@@ -125,5 +126,8 @@ def _number(value: Fraction | None) -> str | None:
     return None if value is None else number_text(value)
 
 
-def _score(value: float | None) -> str | None:
-    return None if value is None else score_text(value)
+def _best(answer: Answer) -> str | None:
+    """The best score that the floor removed."""
+    if answer.best_removed is not None:
+        return score_text(answer.best_removed)
+    return "none removed" if answer.removed == 0 else None

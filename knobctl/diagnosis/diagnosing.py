@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from knobctl.diagnosis import doubts, floor_remarks, pipeline_remarks
+from knobctl.diagnosis import doubts, floor_remarks, kept_remarks, pipeline_remarks
 from knobctl.diagnosis.advice import advice
 from knobctl.diagnosis.case import Action, Asked, Case, Diagnosis, Remark, Verdict
 from knobctl.diagnosis.counting import would_keep
@@ -53,7 +53,7 @@ def _remarks(case: Case, verdict: Verdict) -> Iterator[Remark]:
         yield Remark("no-answer", "means", text)
         return
     yield from pipeline_remarks.on_the_fallback(case)
-    yield from pipeline_remarks.on_the_breach(case)
+    yield from kept_remarks.on_the_breach(case)
     yield from doubts.on_the_age(case)
     yield from doubts.on_the_scale(case)
     yield from pipeline_remarks.on_no_match(case)
@@ -62,10 +62,10 @@ def _remarks(case: Case, verdict: Verdict) -> Iterator[Remark]:
         yield from _on_floors(case, verdict)
     yield from pipeline_remarks.on_the_cosine_filter(case)
     yield from floor_remarks.on_the_cost(case, verdict)
-    yield from pipeline_remarks.on_what_was_kept(case)
-    yield from pipeline_remarks.on_the_reach_of_vector(case)
-    yield from pipeline_remarks.on_top_k(case)
-    yield from pipeline_remarks.on_the_prompt(case)
+    yield from kept_remarks.on_what_was_kept(case)
+    yield from kept_remarks.on_the_reach_of_vector(case)
+    yield from kept_remarks.on_top_k(case)
+    yield from kept_remarks.on_the_prompt(case)
     yield from doubts.on_contradictions(case)
     yield from doubts.on_the_retrieval(case)
     yield from doubts.on_the_knobs(case, verdict)

@@ -147,7 +147,7 @@ def on_the_retrieval(case: Case) -> Iterator[Remark]:
             "knobs",
             "the engine could not ask its store: the tenant's last good set ranked this",
         )
-    if case.asked is not None:
+    if case.asked is not None and not answer.fallback_used:
         at = f" on corpus {visible(answer.corpus_version)}" if answer.corpus_version else ""
         text = f"a new retrieval{at}; an earlier answer may be of another"
         yield Remark("second-retrieval", "asked now", text)

@@ -98,7 +98,7 @@ def _actions(actions: Sequence[Action], place: str) -> Iterator[str]:
     """Write what to do; a command that does not fit beside stands on a line of its own, whole, to be copied."""
     topic = "do"
     for action in actions:
-        command = f"{action.command}{place}" if action.command else ""
+        command = f"{action.command}{place}" if action.asks_engine else action.command
         whole = topical([(topic, f"{action.text}: {command}")])
         if not command or "\n" in whole:
             yield topical([(topic, action.text)])

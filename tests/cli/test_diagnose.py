@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -239,6 +240,26 @@ def test_a_question_to_an_empty_corpus_is_no_floor_problem(inside: Inside) -> No
     (one,) = result.json["diagnoses"]
     assert one["verdict"] == "no-results"
     assert "empty-corpus" in {remark["id"] for remark in one["remarks"]}
+
+
+def test_what_there_is_to_find_is_told_where_nothing_was_found(loaded: Inside) -> None:
+    """A source that is not there, beside those that are."""
+    result = loaded("diagnose", "--tenant", "acme", "--ask", "soup", "--source", "nowhere", *ENGINE)
+    text = " ".join(result.out.split())
+    assert "the tenant holds 4 chunks of 4 documents, in sources: default" in text
+    assert "an empty corpus" not in text
+
+
+def test_every_command_that_is_advised_is_one(loaded: Inside) -> None:
+    """With the engine where the command asks it, and only there."""
+    loaded.hold("acme", retrieval_min_score=0.7)
+    asking = ("diagnose", "--tenant", "acme", "--ask", "soup", *ENGINE)
+    for arguments in (asking, (*asking, "--surface", "search"), (*asking, "--source", "nowhere")):
+        told = [line for line in loaded(*arguments).out.splitlines() if "knobctl " in line]
+        for line in told:
+            command = shlex.split(line[line.index("knobctl ") :])[1:]
+            consent = ["--yes", "--reason", "advised"] if command[0] in {"set", "unset"} else []
+            assert loaded(*command, *consent).code == 0, command
 
 
 def test_an_engine_that_cannot_be_reached_exits_8(inside: Inside) -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from knobctl.diagnosis import Surface, TenantKnobs, diagnose, read_answer
 from knobctl.diagnosis.answer import Outcome
-from knobctl.diagnosis.reading import MAX_BYTES, from_object
+from knobctl.diagnosis.reading import from_object
+from knobctl.diagnosis.unwrapping import MAX_BYTES
 from knobctl.errors import InputError
 from knobctl.knobs import load_catalogue
 from knobctl.text import INVISIBLE

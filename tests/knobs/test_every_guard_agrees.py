@@ -30,7 +30,7 @@ from knobctl.server.auth import local_caller
 from knobctl.server.knobs import KnobsService, open_service
 from knobctl.server.refusal import ServiceError
 from knobctl.server.requests import accepted_config
-from knobctl.server.wire.config_json import ConfigJsonCodec
+from knobctl.server.wire.config_json import StrictJsonCodec
 from knobctl.server.wire.knobs_service_pb import UpdateContextEngineKnobsConfigRequest
 from knobctl.server.wire.messages import config_values
 
@@ -52,7 +52,7 @@ class Guards:
         self._service = service
         self._sql = sqlite3.connect(":memory:")
         self._sql.execute(sql_text(catalogue))
-        self._codec = ConfigJsonCodec(catalogue)
+        self._codec = StrictJsonCodec(catalogue)
 
     def close(self) -> None:
         self._sql.close()

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import pytest
 
-from knobctl.diagnosis import Diagnosis, TenantKnobs, diagnose
+from knobctl.diagnosis import Diagnosis, TenantKnobs, compare, diagnose
 from knobctl.diagnosis.case import Asked
 from knobctl.diagnosis.reading import from_object
 from knobctl.fusion import exact
 from knobctl.knobs import load_catalogue
-from knobctl.report.diagnosis import Drawing, diagnoses_json, diagnosis_text
+from knobctl.report.diagnosis import Drawing, diagnoses_json, diagnoses_text, diagnosis_text
 from knobctl.report.histogram import Shading
 from tests.cli.outputs import faults_of
 from tests.diagnosis.answers import CASES, FIELD_REPORT, Shown, search
@@ -90,3 +90,10 @@ def test_a_command_names_the_tenant_the_question_and_the_engine() -> None:
         " --min-score 0.3 --source 'hand book' --engine embedded:e.db"
     ) in text
     assert "no minScore was sent" in " ".join(text.split())
+
+
+def test_two_answers_read_as_agreed() -> None:
+    """Whether they may be compared, what differs, then each."""
+    pair = [diagnosed(CASES[name]) for name in ("search-inherited-floor", "search-top-k")]
+    text = diagnoses_text(pair, compare(*pair), drawing=Drawing())
+    assert f"{text}\n" == (GOLDEN / "two-answers.txt").read_text(encoding="utf-8")
