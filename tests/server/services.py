@@ -6,6 +6,7 @@ import atexit
 import itertools
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -89,6 +90,11 @@ class Milvus:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def send(self, number: signal.Signals) -> None:
+        """Send its process a signal."""
+        if self._process:
+            self._process.send_signal(number)
 
 
 @cache
