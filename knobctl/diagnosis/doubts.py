@@ -65,7 +65,7 @@ def _why_off(case: Case) -> str:
         else ""
     )
     return (
-        f"the best score is {score_text(best)}{raw}, and with {with_live} the best row cannot "
+        f"the best score is {score_text(best, Fraction(1, live))}{raw}, and with {with_live} the best row cannot "
         f"score less than {least}"
     )
 
