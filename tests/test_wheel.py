@@ -54,6 +54,13 @@ def test_schemas_and_policies_are_inside(installed: Path) -> None:
             assert (inside / name).read_bytes() == (ROOT / folder / name).read_bytes()
 
 
+def test_the_vocabulary_is_inside_with_its_licence(installed: Path) -> None:
+    """What counts tokens and feeds the default embedder, and where it comes from."""
+    folder = Path("knobctl/server/retrieval/wordpiece")
+    for name in ("vocab.txt", "LICENSE", "ORIGIN.md"):
+        assert (installed / folder / name).read_bytes() == (ROOT / folder / name).read_bytes()
+
+
 def test_the_main_job_works_outside_the_checkout(installed: Path, tmp_path: Path) -> None:
     """Check, apply and history of one tenant, from the wheel alone."""
     (tmp_path / "acme.yaml").write_text("tenant: acme\nknobs: {retrieval_min_score: 0.45}\n")

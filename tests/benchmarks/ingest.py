@@ -70,7 +70,7 @@ def main(wanted: int) -> None:
         for turn, batch in enumerate(batches):
             cut = [piece for one in batch for piece in split(one.text, alone.longest)]
             pieces += len(cut)
-            tasks = [
+            tasks: list[tuple[list[float], Callable[[], object]]] = [
                 (embedding, partial(alone.embed, cut)),
                 (ingesting, partial(ingest.upsert, ME, "acme", batch)),
             ]
