@@ -378,8 +378,8 @@ class TestLimits:
             time.sleep(0.2)
             started = time.monotonic()
         assert time.monotonic() - started < 5
-        answer = connection.recv(4000)
-        connection.close()
+        with connection, connection.makefile("rb") as reading:
+            answer = reading.read()
         assert answer.startswith(b"HTTP/1.1 503")
         assert b"the engine is stopping" in answer
 

@@ -6,13 +6,13 @@ import base64
 import gzip
 import json
 import logging
-import socket
 import sqlite3
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
+from http import client as http_client
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -329,16 +329,18 @@ class TestHeaders:
 
     def test_a_header_that_is_no_text_is_refused(self, http: OverHttp) -> None:
         """400, in our words."""
-        host, _, port = http.address.removeprefix("http://").partition(":")
-        with socket.create_connection((host, int(port)), timeout=10) as connection:
-            connection.sendall(
-                f"POST /{SERVICE}/{GET} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
-                "Content-Type: application/json\r\nX-Tenant-Id: ".encode()
-                + b"\xff\r\n\r\n{}"
-            )
-            answer = connection.recv(4000)
-        assert answer.startswith(b"HTTP/1.1 400")
-        assert b"a header is no UTF-8" in answer
+        connection = http_client.HTTPConnection(http.address.removeprefix("http://"), timeout=10)
+        sent: dict[str, str | bytes] = {
+            "Content-Type": "application/json",
+            "X-Tenant-Id": b"\xff",
+        }
+        connection.request("POST", f"/{SERVICE}/{GET}", b"{}", sent)
+        answer = connection.getresponse()
+        assert (answer.status, json.loads(answer.read())["message"]) == (
+            400,
+            "a header is no UTF-8",
+        )
+        connection.close()
 
 
 def test_a_call_past_its_time_limit_says_so(
