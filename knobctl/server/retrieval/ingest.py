@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from knobctl.errors import EngineError
@@ -14,21 +12,20 @@ from knobctl.server.audit import rfc3339
 from knobctl.server.auth import EDIT, READ, Caller, admit
 from knobctl.server.candidates.interface import CandidatesUnavailableError
 from knobctl.server.refusal import Code, ServiceError
+from knobctl.server.retrieval.comparing import Cut, compare, cut_of, hidden_from
 from knobctl.server.retrieval.embedder import EmbedderUnavailableError
 from knobctl.server.retrieval.embedding import require_same
 from knobctl.server.retrieval.model import Deleted, Upserted
-from knobctl.server.retrieval.pieces import split
 from knobctl.server.retrieval.texts import (
     DEFAULT_SOURCE,
-    accepted_time,
     require_acceptable,
     require_ids,
 )
-from knobctl.server.store.corpus import Chunk, EmbedderIdentity, corpus_version
+from knobctl.server.store.corpus import EmbedderIdentity, corpus_version
 from knobctl.server.store.interface import StoreUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from knobctl.server.candidates.interface import Candidates
@@ -41,33 +38,6 @@ log: Final = logging.getLogger(__name__)
 
 EMBEDDED_AT_ONCE: Final = 64
 """Pieces between two reports of progress."""
-_PIECE: Final = "#"
-"""Begins the digest of a piece of a longer text."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """A text and the chunks that it becomes."""
-
-    text: Text
-    pieces: dict[str, str]
-    """Chunk id to text, in order."""
-
-    @property
-    def is_split(self) -> bool:
-        return len(self.pieces) > 1
-
-
-@dataclass(slots=True)
-class _Difference:
-    """What the catalogue lacks of the texts, and what it has too much."""
-
-    written: list[tuple[Chunk, str]] = field(default_factory=list)
-    unchanged: int = 0
-    removed: set[str] = field(default_factory=set)
-
-    def __bool__(self) -> bool:
-        return bool(self.written or self.removed)
 
 
 class IngestService:
@@ -117,11 +87,11 @@ class IngestService:
         require_acceptable(texts)
         _require_sources(caller, (text.source_id or DEFAULT_SOURCE for text in texts))
         embedder, longest = self._opened()
-        cuts = [_cut(text, longest) for text in texts]
+        cuts = [cut_of(text, longest) for text in texts]
         now = rfc3339(self._clock())
         with self._reading() as session:
             version = session.corpus.version(tenant)
-            difference = _difference(session.corpus, tenant, caller, cuts, now)
+            difference = compare(session.corpus, tenant, caller, cuts, now)
             if difference.written:
                 self._require_same(session.corpus, embedder)
         if not difference:
@@ -159,7 +129,7 @@ class IngestService:
         with self._writing(tenant) as session:
             chunks = session.corpus.documents_of(tenant, document_ids)
             doomed = {one for ids in chunks.values() for one in ids}
-            doomed -= _hidden(session.corpus, tenant, caller, doomed)
+            doomed -= hidden_from(session.corpus, tenant, caller, doomed)
             version = session.corpus.write(tenant, [], doomed) if doomed else None
             documents = sum(not doomed.isdisjoint(ids) for ids in chunks.values())
             found = Deleted(
@@ -239,7 +209,7 @@ class IngestService:
         self,
         caller: Caller,
         tenant: str,
-        cuts: Sequence[_Cut],
+        cuts: Sequence[Cut],
         now: str,
         embedder: Embedder,
         vectors: dict[str, bytes],
@@ -247,7 +217,7 @@ class IngestService:
         """Write what differs now; None if a vector is missing for that."""
         with self._writing(tenant) as session:
             corpus = session.corpus
-            difference = _difference(corpus, tenant, caller, cuts, now)
+            difference = compare(corpus, tenant, caller, cuts, now)
             if any(chunk.text not in vectors for chunk, _ in difference.written):
                 return None
             if difference.written:
@@ -296,89 +266,6 @@ class IngestService:
             yield session
 
 
-def _cut(text: Text, longest: int) -> _Cut:
-    pieces = split(text.text, longest)
-    name = text.chunk_id or text.document_id
-    if len(pieces) == 1:
-        return _Cut(text, {name: pieces[0]})
-    return _Cut(text, {f"{name}#{number}": piece for number, piece in enumerate(pieces, 1)})
-
-
-def _difference(
-    corpus: CorpusSession, tenant: str, caller: Caller, cuts: Sequence[_Cut], now: str
-) -> _Difference:
-    """Compare texts with the catalogue."""
-    before = [_pieces_before(corpus, tenant, cut) for cut in cuts]
-    new = {one for cut in cuts for one in cut.pieces}
-    known = new.union(*before)
-    digests, created = corpus.digests(tenant, known), corpus.created(tenant, known)
-    found = _Difference()
-    for cut, earlier in zip(cuts, before, strict=True):
-        first = min((created[one] for one in earlier if one in created), default=now)
-        for chunk_id, piece in cut.pieces.items():
-            chunk = _chunk(cut.text, chunk_id, piece, created.get(chunk_id, first))
-            digest = _digest(chunk, is_piece=cut.is_split)
-            if digests.get(chunk_id) == digest:
-                found.unchanged += 1
-            else:
-                found.written.append((chunk, digest))
-        found.removed.update(
-            one
-            for one in earlier
-            if one not in new and _belongs(one, digests.get(one, ""), cut.text)
-        )
-    hidden = _hidden(
-        corpus, tenant, caller, {one.chunk_id for one, _ in found.written} | found.removed
-    )
-    found.removed -= hidden
-    if any(chunk.chunk_id in hidden for chunk, _ in found.written):
-        raise ServiceError(
-            Code.PERMISSION_DENIED,
-            "a chunk of this id belongs to a source that the caller may not change",
-        )
-    return found
-
-
-def _pieces_before(corpus: CorpusSession, tenant: str, cut: _Cut) -> list[str]:
-    """Ids of what the text may have left in the catalogue before."""
-    if cut.text.chunk_id:
-        return corpus.pieces(tenant, chunk_id=cut.text.chunk_id)
-    return corpus.pieces(tenant, document_id=cut.text.document_id)
-
-
-def _belongs(chunk_id: str, digest: str, text: Text) -> bool:
-    """Whether an earlier chunk was made from the text of this id.
-
-    `a#1` is a piece of the text `a`, or a chunk that somebody named so: the digest tells.
-    """
-    return not text.chunk_id or chunk_id == text.chunk_id or digest.startswith(_PIECE)
-
-
-def _chunk(text: Text, chunk_id: str, piece: str, created_at: str) -> Chunk:
-    given = accepted_time(text.created_at) if text.created_at else None
-    return Chunk(
-        chunk_id=chunk_id,
-        document_id=text.document_id,
-        source_id=text.source_id or DEFAULT_SOURCE,
-        text=piece,
-        created_at=given or created_at,
-        metadata=dict(text.metadata),
-    )
-
-
-def _digest(chunk: Chunk, *, is_piece: bool) -> str:
-    """The content of a chunk as a SHA-256; that of a piece of a longer text is marked."""
-    content = [
-        chunk.document_id,
-        chunk.source_id,
-        chunk.text,
-        chunk.created_at,
-        sorted(chunk.metadata.items()),
-    ]
-    digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
-    return _PIECE + digest if is_piece else digest
-
-
 def _require_sources(caller: Caller, sources: Iterable[str]) -> None:
     if caller.sources is None:
         return
@@ -387,16 +274,6 @@ def _require_sources(caller: Caller, sources: Iterable[str]) -> None:
         raise ServiceError(
             Code.PERMISSION_DENIED, f"the caller may not write to the source {other[0]}"
         )
-
-
-def _hidden(
-    corpus: CorpusSession, tenant: str, caller: Caller, chunk_ids: Collection[str]
-) -> set[str]:
-    """Those of the chunks whose source the caller may not search."""
-    if caller.sources is None or not chunk_ids:
-        return set()
-    found = corpus.chunks(tenant, chunk_ids)
-    return {one.chunk_id for one in found.values() if one.source_id not in caller.sources}
 
 
 def _no_embedder(error: Exception) -> ServiceError:

@@ -97,10 +97,10 @@ class TextsSeen:
 
 def _taken(text: Text, before: str) -> Violation:
     if text.chunk_id:
-        return Violation("chunk_id", f"chunk {text.chunk_id} came with {before} already")
+        return Violation("chunk_id", f"chunk {text.chunk_id[:80]} came with {before} already")
     return Violation(
         "document_id",
-        f"document {text.document_id} came with {before} already, and a text without chunk_id"
+        f"document {text.document_id[:80]} came with {before} already, and a text without chunk_id"
         " is its whole document; give each part a chunk_id",
     )
 
