@@ -35,7 +35,7 @@ COMMANDS: Final[dict[str, str]] = {
     "impact": "Who follows a platform default and would change with it",
     "schema": "Print the JSON Schemas and what derives from them",
     "context": "Named engines",
-    "engine": "The reference engine: serve, token",
+    "engine": "The reference engine: serve, token, load, describe, migrate",
     "completion": "Shell completion for bash, zsh and fish",
 }
 
