@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from knobctl.server.retrieval.model import Fused
     from knobctl.server.store.corpus import Chunk
 
-TRIES: Final = 3
+TRIES: Final = 5
 """How often a query is asked while its corpus changes under it."""
 
 
