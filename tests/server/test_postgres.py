@@ -31,7 +31,9 @@ from knobctl.errors import EngineError, UsageError
 from knobctl.knobs import Catalogue, Knob, KnobType, load_catalogue
 from knobctl.server.auth import local_caller
 from knobctl.server.knobs import KnobsService, open_service
+from knobctl.server.opening import open_services
 from knobctl.server.refusal import ServiceError
+from knobctl.server.retrieval.model import Text
 from knobctl.server.store import open_store, postgres, shown
 from knobctl.server.store.interface import OutcomeUnknownError, StoreUnavailableError
 from knobctl.server.store.postgres import PostgresStore
@@ -533,6 +535,26 @@ class TestLost:
         line.is_dead = False
         assert service.update(ME, "acme", GIVEN, idempotency_key="once").stored.revision == "r1"
         assert len(opened(url).audit_events(ME).items) == 1
+
+    def test_texts_whose_commit_nobody_can_be_asked_about_may_be_sent_again(
+        self,
+        line: Line,
+        catalogue: Catalogue,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """The answer does not say that nothing was written; the same texts again change nothing."""
+        monkeypatch.setattr(postgres, "ASKED_EVERY_S", 0.01)
+        services = open_services(line.url, catalogue, clock=lambda: datetime.now(UTC))
+        ingest = services.ingest
+        assert ingest
+        texts = [Text(document_id="heron", text="a grey heron")]
+        line.fails_at_commit, line.stays_dead = "after", True
+        with pytest.raises(ServiceError, match="is not known: send the same again"):
+            ingest.upsert(ME, "acme", texts)
+        line.is_dead = False
+        again = ingest.upsert(ME, "acme", texts)
+        assert (again.written, again.unchanged) == (0, 1)
+        services.close()
 
     def test_without_the_server_the_last_good_set_stays_in_force(
         self, line: Line, opened: Callable[..., KnobsService]

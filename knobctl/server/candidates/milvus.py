@@ -69,7 +69,8 @@ class MilvusCandidates:
             ) from error
         self._store = store
         self._server = MilvusServer(address)
-        self._index = f"milvus {urlsplit(address).netloc.rpartition('@')[2]}"
+        parts = urlsplit(address)
+        self._index = f"milvus {parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
         self._number: int | None = None
         """Of the collection that this process knows to be there."""
         self._lock = threading.Lock()

@@ -22,7 +22,7 @@ from knobctl.server.retrieval.texts import (
     require_ids,
 )
 from knobctl.server.store.corpus import EmbedderIdentity, corpus_version
-from knobctl.server.store.interface import StoreUnavailableError
+from knobctl.server.store.interface import OutcomeUnknownError, StoreUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -285,6 +285,12 @@ def _no_embedder(error: Exception) -> ServiceError:
 def _store_troubles(done: str) -> Iterator[None]:
     try:
         yield
+    except OutcomeUnknownError as error:
+        log.critical("what became of a write is not known: %s", error)
+        raise ServiceError(
+            Code.UNAVAILABLE,
+            "the store was lost while it wrote; whether it did is not known: send the same again",
+        ) from error
     except StoreUnavailableError as error:
         log.critical("the store cannot be %s: %s", done, error)
         raise ServiceError(

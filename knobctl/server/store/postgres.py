@@ -176,7 +176,7 @@ class PostgresStore:
                     select(func.pg_xact_status(cast(transaction, XID8)))
                 ).scalar()
         except SQLAlchemyError as error:
-            log.warning("the store cannot be asked what became of a commit: %s", _said(error))
+            log.info("the store cannot be asked what became of a commit: %s", _said(error))
             return None
         return fate
 
