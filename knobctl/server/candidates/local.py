@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 EXACT_UP_TO: Final = 100_000
 """Chunks of a tenant that are scanned; with more, a graph gives the candidates."""
-HELD_CHUNKS: Final = 1_000_000
-"""Chunks of all tenants that are kept in memory, at about two kilobytes each; the tenant last asked for always is."""
+HELD_CHUNKS: Final = 500_000
+"""Chunks of all tenants that are kept in memory, at some two kilobytes each; the tenant last asked for always is."""
 HELD_TENANTS: Final = 1_000
 
 
