@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import func, literal, select, tuple_
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Row, Table
+    from sqlalchemy.dialects.postgresql import Insert
 
     from knobctl.server.store.moved import MovedTable
 
@@ -108,13 +110,7 @@ class PostgresSession:
         """Replace a set and append its event."""
         values = {column: getattr(row, name) for column, name in _ROW_COLUMNS.items()}
         values |= {name: row.values[name] for name in self._knobs}
-        put = insert(self._table)
-        self.connection.execute(
-            put.on_conflict_do_update(
-                index_elements=["tenant_id"], set_={name: put.excluded[name] for name in values}
-            ),
-            values,
-        )
+        self.connection.execute(_put(self._table), values)
         self.connection.execute(
             EVENTS.insert(),
             {
@@ -214,6 +210,14 @@ _ROW_COLUMNS: Final = {
     "head_hash": "head_hash",
     "seal": "seal",
 }
+
+
+@cache
+def _put(table: Table) -> Insert:
+    """The statement that writes a row or replaces it; made once, for to make it costs more than to run it."""
+    put = insert(table)
+    replaced = {column.name: put.excluded[column.name] for column in table.c}
+    return put.on_conflict_do_update(index_elements=["tenant_id"], set_=replaced)
 
 
 def _plain(value: object) -> object:
