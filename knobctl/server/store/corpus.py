@@ -105,7 +105,11 @@ class CorpusSession(Protocol):
         """Document id to the ids of its chunks, for the documents that are there."""
 
     def changes(self, tenant: str, *, after: int, limit: int) -> Changes:
-        """What changed behind a version; with `after` 0 the whole corpus. At most about `limit` chunks at once."""
+        """What changed behind a version; with `after` 0 the whole corpus.
+
+        An answer ends where a version ends, so that the next one can go on behind it: with `limit`
+        chunks or somewhat more, as many as were written at once.
+        """
 
     def chunks(
         self, tenant: str, chunk_ids: Collection[str], *, vectors: bool = False
