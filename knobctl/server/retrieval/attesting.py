@@ -57,7 +57,7 @@ def _without_retrieval(standing: Standing, fallback: Fallback, fused: Fused | No
     quality = Quality(
         effective_min_score=standing.settings.floor,
         retrieval_outcome=Outcome.UNSPECIFIED,
-        corpus_version=_spelled(standing.corpus_version),
+        corpus_version=spelled_version(standing.corpus_version),
         fallback=fallback,
         rankers=fused.rankers if fused else {},
         last_good_knobs=standing.last_good,
@@ -106,5 +106,6 @@ def _is_no_match(fused: Fused, settings: Settings) -> bool:
     return no_match(fused.best_cosine, settings.no_match_min_cosine)
 
 
-def _spelled(version: int | None) -> str:
+def spelled_version(version: int | None) -> str:
+    """Spell a corpus' version as answers do; empty where the store could not be asked."""
     return "" if version is None else corpus_version(version)

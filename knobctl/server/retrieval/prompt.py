@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from knobctl.text import count
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,7 +23,7 @@ def written_prompt(task: str, hits: Sequence[Hit]) -> str:
     if not hits:
         return task
     context = "\n\n".join(_chunk(number, hit) for number, hit in enumerate(hits, start=1))
-    return f"Context, from {_sources(hits)}:\n\n{context}\n\nTask:\n{task}"
+    return f"Context, from {count(len(hits), 'chunk')}:\n\n{context}\n\nTask:\n{task}"
 
 
 def _chunk(number: int, hit: Hit) -> str:
@@ -30,10 +32,6 @@ def _chunk(number: int, hit: Hit) -> str:
     fence = "`" * (longest + 1)
     origin = f"document {_line(chunk.document_id)}, source {_line(chunk.source_id)}"
     return f"[{number}] {origin}\n{fence}\n{chunk.text}\n{fence}"
-
-
-def _sources(hits: Sequence[Hit]) -> str:
-    return f"{len(hits)} chunk{'' if len(hits) == 1 else 's'}"
 
 
 def _line(name: str) -> str:

@@ -16,7 +16,12 @@ from knobctl.server.retrieval.asked import (
     effective_sources,
     search_floor,
 )
-from knobctl.server.retrieval.attesting import assembled, no_query, wanted_in_prompt
+from knobctl.server.retrieval.attesting import (
+    assembled,
+    no_query,
+    spelled_version,
+    wanted_in_prompt,
+)
 from knobctl.server.retrieval.floor import apply_floor, histogram
 from knobctl.server.retrieval.hits import hits
 from knobctl.server.retrieval.model import Assembled, Evaluation, SearchAnswer
@@ -158,27 +163,29 @@ class ContextService:
 
         Returns:
             One evaluation a query, and the version of the corpus that they are of. Where the corpus
-            changes all the time, an evaluation can be of a later one; its `quality` says of which.
+            changes all the time, an evaluation can be of another one; its `quality` says of which.
         """
         tenant = admit(caller, tenant, READ)
         proposed = settings_of(self.knobs.catalogue, accepted_config(self.knobs.catalogue, config))
         accepted = accepted_queries(queries)
         sources = effective_sources(caller, source_ids)
-        version = self._views.standing(tenant, proposed).corpus_version or 0
         found: dict[int, Evaluation] = {}
+        version = self._corpus_version(tenant, proposed)
         for _ in range(TRIES):
             for index, query in enumerate(accepted):
-                if not _is_of(found.get(index), version):
+                if index not in found or not _is_of(found[index], version):
                     found[index] = self._evaluation(tenant, sources, query, proposed)
-            after = self._views.standing(tenant, proposed).corpus_version or 0
-            if after == version:
+            asked_of, version = version, self._corpus_version(tenant, proposed)
+            if asked_of == version:
                 break
-            version = after
-        return [found[index] for index in range(len(accepted))], corpus_version(version)
+        return [found[index] for index in range(len(accepted))], version
 
     def close(self) -> None:
         """Take no more calls. The store and the candidates are not closed: they were given."""
         self._rankers.close()
+
+    def _corpus_version(self, tenant: str, proposed: Settings) -> str:
+        return spelled_version(self._views.standing(tenant, proposed).corpus_version)
 
     def _evaluation(
         self, tenant: str, sources: frozenset[str] | None, query: str, proposed: Settings
@@ -256,7 +263,5 @@ def _nobody_answered(view: View) -> ServiceError:
     return ServiceError(Code.UNAVAILABLE, f"no ranker answered: {states}")
 
 
-def _is_of(evaluation: Evaluation | None, version: int) -> bool:
-    return evaluation is not None and evaluation.assembled.quality.corpus_version == corpus_version(
-        version
-    )
+def _is_of(evaluation: Evaluation, version: str) -> bool:
+    return evaluation.assembled.quality.corpus_version == version

@@ -344,6 +344,32 @@ def test_a_corpus_that_changes_all_the_time_is_answered_in_the_end(
     assert len(answer.results) + answer.results_below_threshold == sum(answer.score_histogram)
 
 
+def test_an_evaluation_is_of_one_corpus(engine: Engine, embedder: FragileEmbedder) -> None:
+    """What was evaluated before the corpus changed is evaluated once more."""
+
+    def delete_once() -> None:
+        if embedder.asked == before + 2:  # the second query
+            engine.ingest.delete_documents(engine.caller, "acme", ["gates"])
+
+    before = embedder.asked
+    embedder.first = delete_once
+    evaluations, version = engine.evaluate(["approval", "gates", "cats"])
+    assert version == "c2"
+    for evaluation in evaluations:
+        assert evaluation.assembled.quality.corpus_version == "c2"
+        assert not any(hit.chunk.document_id == "gates" for hit in evaluation.candidates)
+
+
+def test_an_evaluation_without_a_store(engine: Engine, tmp_path: Path) -> None:
+    """Each query says that retrieval did not run; the version of the corpus is not known."""
+    gone(engine, tmp_path)
+    evaluations, version = engine.evaluate([GATES], retrieval_min_score=0.4)
+    quality = evaluations[0].assembled.quality
+    assert (evaluations[0].candidates, version, quality.corpus_version) == ((), "", "")
+    assert quality.fallback is Fallback.RETRIEVAL_FAILED
+    assert (quality.effective_min_score, quality.last_good_knobs) == (0.4, False)
+
+
 def test_vectors_of_another_embedder_are_not_compared(
     opened: Callable[..., Engine], embedder: FragileEmbedder
 ) -> None:
