@@ -129,7 +129,7 @@ def test_an_unforeseen_failure_is_named_by_its_request(
     assert "hunter2" in caplog.text
 
 
-WITHOUT_RECENCY = NARROW | {"recency_ranker_mode": "DISABLED", "ranker_timeout_ms": 200}
+WITHOUT_RECENCY = SOON | {"recency_ranker_mode": "DISABLED"}
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_ranker_that_answers_nothing_is_no_failure(
     engine: Engine, embedder: FragileEmbedder
 ) -> None:
     """One ranker failed and the other found nothing: retrieval ran, and there are no results."""
-    engine.set(**WITHOUT_RECENCY)
+    engine.set(**NARROW | {"recency_ranker_mode": "DISABLED"})
     embedder.first = raises(DEAD)
     assert engine.search("zyzzyva").outcome is Outcome.NO_RESULTS
     quality = engine.assemble("zyzzyva").quality
@@ -191,7 +191,8 @@ def test_an_expansion_that_fails_altogether_leaves_the_first_pass(
     engine: Engine, index: FragileIndex
 ) -> None:
     """The answer is that of the first pass, and is not kept."""
-    engine.set(**WITHOUT_RECENCY | {"gate_mode": "ENABLED", "gate_min_confident": 1.0})
+    without = {"recency_ranker_mode": "DISABLED"}
+    engine.set(**NARROW | without | {"gate_mode": "ENABLED", "gate_min_confident": 1.0})
     first = engine.search("who agrees to a run?", min_score=0.3)
 
     def only_narrow(limit: int) -> None:

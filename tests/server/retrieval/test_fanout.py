@@ -47,12 +47,12 @@ def fails(_: Stopwatch) -> str:
 def test_rankers_run_beside_each_other(fan_out: FanOut) -> None:
     """The whole takes as long as the slowest, not as long as all."""
     begun = time.monotonic()
-    answers = fan_out.ask({name: gives(name, after_s=0.1) for name in RANKERS}, timeout_s=5)
-    assert time.monotonic() - begun < 0.28
+    answers = fan_out.ask({name: gives(name, after_s=0.5) for name in RANKERS}, timeout_s=5)
+    assert time.monotonic() - begun < 1.3
     assert {name: answer.value for name, answer in answers.items()} == dict(
         zip(RANKERS, RANKERS, strict=True)
     )
-    assert all(100 <= answer.latency_ms < 280 for answer in answers.values())
+    assert all(500 <= answer.latency_ms < 1300 for answer in answers.values())
 
 
 def test_a_late_ranker_is_left_and_the_others_are_not(
@@ -61,10 +61,10 @@ def test_a_late_ranker_is_left_and_the_others_are_not(
     """The call ends with the limit, and says who was late and how long was waited."""
     stuck = {"vector": lambda _: str(until.wait(30)), "bm25": gives("b")}
     begun = time.monotonic()
-    answers = fan_out.ask(stuck, timeout_s=0.05)
-    assert time.monotonic() - begun < 1
+    answers = fan_out.ask(stuck, timeout_s=0.3)
+    assert time.monotonic() - begun < 3
     assert answers["vector"].is_late
-    assert answers["vector"].latency_ms >= 50
+    assert answers["vector"].latency_ms >= 300
     assert answers["bm25"].value == "b"
 
 
@@ -83,10 +83,10 @@ def test_an_answer_behind_the_limit_does_not_count_although_others_are_waited_fo
 
     def prepares(watch: Stopwatch) -> str:
         with watch.preparation():
-            time.sleep(0.3)
+            time.sleep(1.2)
         return "v"
 
-    answers = fan_out.ask({"vector": prepares, "bm25": gives("b", after_s=0.15)}, timeout_s=0.05)
+    answers = fan_out.ask({"vector": prepares, "bm25": gives("b", after_s=0.7)}, timeout_s=0.4)
     assert answers["bm25"].is_late
     assert answers["vector"].value == "v"
 
@@ -96,22 +96,22 @@ def test_getting_ready_is_not_the_rankers_time(fan_out: FanOut) -> None:
 
     def prepares(watch: Stopwatch) -> str:
         with watch.preparation():
-            time.sleep(0.2)
+            time.sleep(0.8)
         time.sleep(0.02)
         return "ready"
 
-    answer = fan_out.ask({"vector": prepares}, timeout_s=0.1)["vector"]
+    answer = fan_out.ask({"vector": prepares}, timeout_s=0.5)["vector"]
     assert answer.value == "ready"
-    assert 20 <= answer.latency_ms < 100
+    assert 20 <= answer.latency_ms < 500
 
 
 def test_a_ranker_stuck_in_many_calls_starves_no_other(
     fan_out: FanOut, until: threading.Event
 ) -> None:
-    """Twenty calls find bm25 answering, though none gets an answer of vector."""
+    """Ten calls find bm25 answering, though none gets an answer of vector."""
     stuck = {"vector": lambda _: str(until.wait(30)), "bm25": gives("b")}
-    for _ in range(20):
-        answers = fan_out.ask(stuck, timeout_s=0.01)
+    for _ in range(10):
+        answers = fan_out.ask(stuck, timeout_s=0.2)
         assert (answers["vector"].is_late, answers["bm25"].value) == (True, "b")
 
 

@@ -15,8 +15,12 @@ from tests.server.retrieval.paraphrases import NOISE, PAIRS, PREFACE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-LIVE = {"retrieval_vector_top_k": 5, "retrieval_recency_top_k": 2}
-"""Lists so short that a paraphrase is not among the newest too."""
+LIVE: dict[str, Any] = {
+    "retrieval_vector_top_k": 5,
+    "retrieval_recency_top_k": 2,
+    "ranker_timeout_ms": 30_000,
+}
+"""Lists so short that a paraphrase is not among the newest too; nobody is late on a busy machine."""
 
 
 @pytest.fixture(scope="module")

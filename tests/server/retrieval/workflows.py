@@ -49,5 +49,6 @@ NARROW: dict[str, Any] = {
     "retrieval_vector_top_k": 4,
     "retrieval_recency_top_k": 2,
     "gate_mode": "DISABLED",
+    "ranker_timeout_ms": 30_000,
 }
-"""So few rows that in this corpus the lists differ, and no expansion."""
+"""So few rows that in this corpus the lists differ, and no expansion; nobody is late on a busy machine."""
