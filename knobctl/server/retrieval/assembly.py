@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from knobctl.server.retrieval.model import Hit
     from knobctl.server.retrieval.settings import AssemblyLimits
+
+ROUNDING: Final = 1e-6
+"""More than the cosine of two float32 vectors is off: that of a vector with itself comes out as 1 -+ 2e-7."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +117,7 @@ def _distinct(vectors: NDArray[np.float32], min_similarity: float) -> list[int]:
     kept: list[int] = []
     nearest = np.full(len(vectors), -np.inf)
     for index, vector in enumerate(vectors):
-        if nearest[index] < min_similarity:
+        if nearest[index] < min_similarity - ROUNDING:
             kept.append(index)
             rest = slice(index + 1, None)
             np.maximum(nearest[rest], vectors[rest] @ vector, out=nearest[rest])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from knobctl.server.candidates.nearest import cosines
 from knobctl.server.retrieval.model import Hit
 
 if TYPE_CHECKING:
@@ -53,9 +54,10 @@ def _reckon_cosines(chunks: Sequence[Chunk], retrieved: Retrieved) -> None:
         return
     missing = [chunk for chunk in chunks if chunk.chunk_id not in retrieved.cosines]
     if missing:
-        cosines = stacked(missing) @ retrieved.query_vector
-        for chunk, cosine in zip(missing, cosines, strict=True):
-            retrieved.cosines[chunk.chunk_id] = float(cosine)
+        # As the vector ranker reckons them, so that a cosine is the same whoever found the chunk.
+        found = cosines(stacked(missing), np.arange(len(missing)), retrieved.query_vector)
+        for chunk, cosine in zip(missing, found.tolist(), strict=True):
+            retrieved.cosines[chunk.chunk_id] = cosine
 
 
 def _without_vector(chunk: Chunk) -> Chunk:

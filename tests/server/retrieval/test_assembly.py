@@ -42,6 +42,15 @@ def test_a_near_copy_of_a_better_chunk_is_a_duplicate() -> None:
     assert picked(hits, mmr_lambda=1.0, dedup_min_similarity=1.0) == ["a", "b", "c"]
 
 
+def test_the_very_same_vector_is_a_copy_at_the_end_of_the_scale() -> None:
+    """The product of a float32 vector with itself is seldom 1: rounding does not decide what is a copy."""
+    vectors = np.random.default_rng(1).normal(size=(20, 384)).tolist()
+    hits = [hit(f"{at:02}{name}", 0.9, vectors[at]) for at in range(20) for name in "ab"]
+    found = pick(hits, under(dedup_min_similarity=1.0, assembly_max_chunks=40).limits, words)
+    assert found.omitted.duplicates == 20
+    assert all(one.chunk.chunk_id.endswith("a") for one in found.hits)
+
+
 def test_a_copy_of_a_duplicate_alone_stays() -> None:
     """Similarity is to what is kept: b is dropped for a, and c is near b but not near a."""
     angles = [0.0, 0.30, 0.60]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.server.retrieval.workflows import CORPUS, GATES, NARROW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +85,19 @@ def test_the_fields_of_a_hit(engine: Engine) -> None:
     assert newest.candidate.ranks == {"recency": 1}
     assert -0.2 < (newest.cosine or 0) < 0.3, "the cosine is told although vector did not return it"
     assert answer.corpus_version == "c1"
+
+
+def test_a_cosine_is_the_same_whoever_found_the_chunk(tmp_path: Path) -> None:
+    """To the last bit: how far the vector ranker looks does not change it."""
+    with closing(open_engine(tmp_path)) as engine:
+        engine.load(CORPUS)
+        seen: dict[str, set[float | None]] = {}
+        for depth in (1, 3, 500):
+            engine.set(**NARROW | {"retrieval_vector_top_k": depth, "retrieval_recency_top_k": 200})
+            for hit in engine.search(GATES, min_score=0.0001, top_k=500).results:
+                seen.setdefault(hit.chunk.chunk_id, set()).add(hit.cosine)
+    assert len(seen) == len(CORPUS)
+    assert {len(cosines) for cosines in seen.values()} == {1}
 
 
 def test_the_reports_of_the_rankers(engine: Engine) -> None:
