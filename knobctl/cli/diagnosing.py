@@ -113,7 +113,7 @@ def _assert_fits(wanted: Wanted) -> None:
 def _files(wanted: Wanted) -> tuple[str, ...]:
     if wanted.files or wanted.question is not None:
         return wanted.files
-    if sys.stdin is None or sys.stdin.isatty():
+    if sys.stdin.isatty():
         raise UsageError(
             "there is no answer to explain",
             hint='name a FILE, pipe an answer in, or ask: --tenant NAME --ask "how do I ...?"',

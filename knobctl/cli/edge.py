@@ -69,6 +69,9 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind
 
 def _show_usage(error: click.ClickException) -> None:
     """Show what is wrong with the command line; it may hold what was pasted from anywhere."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return
     if isinstance(error, click.UsageError) and error.ctx:
         click.echo(
             f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True
@@ -81,10 +84,14 @@ def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _open_closed_streams() -> None:
-    """Give what was started without standard output or error (`>&-`) somewhere to write to."""
-    for name in ("stdout", "stderr"):
+    """Give what was started without a standard stream (`<&-`, `>&-`) an empty one."""
+    for name, mode, flags in (
+        ("stdin", "r", os.O_RDONLY),
+        ("stdout", "w", os.O_WRONLY),
+        ("stderr", "w", os.O_WRONLY),
+    ):
         if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+            setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode))
 
 
 def _escape_what_cannot_be_encoded() -> None:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., object])
 
 CLEARANCES: Final = ("L0", "L1", "L2", "L3", "L4", "L5")
+LONGEST_SUBJECT: Final = 200
+"""In characters: it stands in every audit event of its holder."""
 
 
 @click.group()
@@ -144,7 +146,7 @@ def serve(
     return ExitCode.OK
 
 
-@command.command()
+@command.command(short_help="Make a token; it is printed this once.")
 @click.option(
     "--subject", required=True, help="Who the token stands for; the actor in audit events."
 )
@@ -152,7 +154,7 @@ def serve(
     "--clearance",
     required=True,
     type=click.Choice(CLEARANCES),
-    help="L3 reads, L4 edits.",
+    help="L3 reads knobs, L4 edits them and loads texts; any may search.",
 )
 @click.option(
     "--tenant",
@@ -189,8 +191,11 @@ def token(
                 f"{tenant!r} can name no tenant",
                 hint="1 to 63 of a-z 0-9 . _ -, first and last a letter or digit; or '*' for every tenant",
             )
-    if not subject.strip():
-        raise UsageError("--subject is empty; name who the token stands for")
+    _refuse_unusable_subject(subject)
+    if not all(source.strip() for source in sources):
+        raise UsageError(
+            "--source is empty", hint="name a source; left out, the token may search all of them"
+        )
     caller = Caller(
         subject=subject,
         clearance=CLEARANCES.index(clearance),
@@ -204,6 +209,20 @@ def token(
         service.close()
     settings.answer({"text": lambda: made})
     return ExitCode.OK
+
+
+def _refuse_unusable_subject(subject: str) -> None:
+    """Refuse what would make the audit log unreadable."""
+    from knobctl.text import INVISIBLE
+
+    if not subject.strip():
+        raise UsageError("--subject is empty; name who the token stands for")
+    if len(subject) > LONGEST_SUBJECT:
+        raise UsageError(f"--subject has {len(subject):,} characters; at most {LONGEST_SUBJECT}")
+    if INVISIBLE.search(subject) or "\n" in subject or "\t" in subject:
+        raise UsageError(
+            "--subject holds characters that cannot be seen; it stands in audit events"
+        )
 
 
 def _open(store: str, schema: Path | None) -> KnobsService:

@@ -55,11 +55,10 @@ def load(
     candidates: str | None,
     embedder: str | None,
 ) -> ExitCode:
-    r"""Take a file of texts into a tenant's corpus: one JSON object a line, - for standard input.
+    """Take a file of texts into a tenant's corpus: one JSON object a line, - for standard input.
 
-    \b
-    {"documentId": "handbook", "text": "..."}
-    Also: chunkId, sourceId, createdAt (RFC 3339), metadata (an object of texts).
+    Such as {"documentId": "handbook", "text": "..."}. Also read: chunkId, sourceId, createdAt
+    (RFC 3339), metadata (an object of texts).
 
     A text without chunkId is its whole document. What is longer than the embedder reads is cut
     into pieces. What is there already, unchanged, is left alone, so that a load can be repeated.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import signal
 import socket
@@ -56,7 +57,9 @@ def listen(host: str, port: int, option: str = "--port") -> socket.socket:
     except OSError as error:
         raise UsageError(
             f"cannot listen on {host} port {port}: {error.strerror}",
-            hint=f"choose another {option}; 0 takes any free one",
+            hint=f"choose another {option}; 0 takes any free one"
+            if error.errno in {errno.EADDRINUSE, errno.EACCES}
+            else "--host is a name or an address of this machine; 0.0.0.0 and :: are all of them",
         ) from error
     return listening
 

@@ -86,6 +86,34 @@ def test_closed_streams_are_no_crash(inside: Inside) -> None:
     assert inside.live() == {"rrf_k": 30}
 
 
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("set acme rrf_k=30", 6),
+        ("set acme rrf_k=30 --yes", 0),
+        ("validate -", 4),
+        ("diagnose", 4),
+        ("engine load - --tenant acme --store embedded:l.db", 2),
+    ],
+)
+def test_a_closed_standard_input_is_an_empty_one(inside: Inside, line: str, code: int) -> None:
+    """As under a service manager that gives none; no crash, and no consent."""
+    done = shell(inside, f"knobctl {line} <&-")
+    assert (done.returncode, "internal error" in done.stderr) == (code, False), done
+
+
+@pytest.mark.parametrize("group", [(), ("engine",), ("context",)])
+def test_a_group_without_a_command_shows_its_help_once(
+    inside: Inside, group: tuple[str, ...]
+) -> None:
+    """It is an error of usage, and no text within a text."""
+    done = inside(*group)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("Usage:") == 1
+    assert "Error:" not in done.err
+    assert "Commands:" in done.err
+
+
 def test_causes_are_told_where_asked_for(knobctl: Knobctl) -> None:
     """By a flag, alone or with others, or by the environment; and only then."""
     call = ("get", "acme", "--engine", "http://127.0.0.1:1")

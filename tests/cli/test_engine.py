@@ -276,7 +276,7 @@ def test_a_port_that_is_taken_is_an_error_of_usage(knobctl: Knobctl) -> None:
         (["serve", "--store", "embedded:missing/e.db"], 8, "cannot be opened: No such file"),
         (["serve", "--store", "embedded:broken.db"], 8, "is no SQLite database"),
         (["serve", "--port", "70000"], 2, "70000 is not in the range"),
-        (["serve", "--store", "embedded:h.db", "--host", "no.such.host.invalid"], 2, "cannot listen"),
+        (["serve", "--store", "embedded:h.db", "--host", "no.such.host.invalid"], 2, "--host is a name or an address of this machine"),
         (["serve", "--store", "embedded:h.db", "--port-file", "missing/p"], 2, "--port-file cannot write"),
         (["serve", "--store", "embedded:h.db", "--embedder", "nonsense"], 2, "'nonsense' means no embedder"),
         (["serve", "--store", "embedded:h.db", "--candidates", "nonsense"], 2, "milvus:"),
@@ -286,6 +286,9 @@ def test_a_port_that_is_taken_is_an_error_of_usage(knobctl: Knobctl) -> None:
         (["token", "--subject", "a", "--clearance", "L9", "--tenant", "t"], 2, "'L9' is not one of"),
         (["token", "--subject", "a", "--clearance", "L4"], 2, "Missing option '--tenant'"),
         (["token", "--subject", " ", "--clearance", "L4", "--tenant", "t"], 2, "--subject is empty"),
+        (["token", "--subject", "a\nb", "--clearance", "L4", "--tenant", "t"], 2, "cannot be seen"),
+        (["token", "--subject", "a" * 201, "--clearance", "L4", "--tenant", "t"], 2, "201 characters; at most 200"),
+        (["token", "--subject", "a", "--clearance", "L4", "--tenant", "t", "--source", ""], 2, "--source is empty"),
         (["token", "--subject", "a", "--clearance", "L4", "--tenant", "A/b"], 2, "can name no tenant"),
         (["token", "--subject", "a", "--clearance", "L4", "--tenant", "t", "--store", "embedded:broken.db"], 8, "no defaults are served"),
         (["load"], 2, "Missing argument 'FILE.jsonl'"),
@@ -301,6 +304,14 @@ def test_what_cannot_be_done_is_said(
     assert (done.code, done.out) == (code, "")
     assert said in done.err
     assert "secret" not in done.err
+
+
+@pytest.mark.parametrize("command", ["serve", "token", "load", "describe", "migrate"])
+def test_a_help_is_plain_text(knobctl: Knobctl, command: str) -> None:
+    """No mark of its own makers stands in it, and it fits a terminal."""
+    done = knobctl("engine", command, "--help", COLUMNS="80")
+    assert "\\b" not in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
 
 
 def test_a_token_may_hold_every_tenant(knobctl: Knobctl) -> None:
