@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
 import click
 
+from knobctl.text import count
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -72,7 +74,7 @@ class _Rate:
     def __str__(self) -> str:
         if not self.chunks or not self.seconds:
             return ""
-        return f"{self.chunks:,} chunks, {self.chunks / self.seconds:.3g}/s"
+        return f"{count(self.chunks, 'chunk')}, {self.chunks / self.seconds:.3g}/s"
 
 
 class _Quiet:
@@ -120,7 +122,7 @@ class _Lines:
         if seconds < self._next or self._done_texts == self._texts:
             return
         self._next = seconds + BETWEEN_LINES_S
-        parts = [f"{self._done_texts:,} of {self._texts:,} texts", str(self._rate)]
+        parts = [f"{self._done_texts:,} of {count(self._texts, 'text')}", str(self._rate)]
         if self._done_size:
             parts.append(_left(seconds * (self._size / self._done_size - 1)))
         self._stream.write(", ".join(part for part in parts if part) + "\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +27,17 @@ _SPELLINGS: Final = {
     )
 }
 _BLANK: Final = b" \t\r\n"
+_DANGLING: Final = re.compile(r"( starting)? at$|: *$")
+"""How the parser's words end where a place or a text would follow."""
+_OTHER_FORMS: Final = (
+    (b"\x1f\x8b", "the file is packed by gzip: gunzip -c FILE | knobctl engine load - ..."),
+    (b"PK\x03\x04", "the file is a ZIP archive: unpack it first"),
+    (b"\xff\xfe", "the file is UTF-16: iconv -f UTF-16 -t UTF-8 FILE | knobctl engine load - ..."),
+    (b"\xfe\xff", "the file is UTF-16: iconv -f UTF-16 -t UTF-8 FILE | knobctl engine load - ..."),
+    (b"[", "an array over several lines: jq -c '.[]' FILE | knobctl engine load - ..."),
+    (b"{\n", "an object stands on one line: jq -c . FILE | knobctl engine load - ..."),
+    (b"{\r\n", "an object stands on one line: jq -c . FILE | knobctl engine load - ..."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +92,13 @@ def _parsed(line: bytes, number: int, place: Location) -> _Pairs | Finding:
         )
     except UnicodeDecodeError as error:
         place = _at(place, len(line[: error.start].decode("utf-8", "replace")) + 1)
-        return _finding(place, "text-encoding", "the line is no UTF-8")
+        hint = _hint(line) if number == 1 else None
+        return _finding(place, "text-encoding", "the line is no UTF-8", hint=hint)
     except json.JSONDecodeError as error:
-        return _finding(_at(place, error.colno), "json-syntax", f"the line is no JSON: {error.msg}")
+        why = _DANGLING.sub("", error.msg)
+        hint = _hint(line) if number == 1 else None
+        place = _at(place, error.colno)
+        return _finding(place, "json-syntax", f"the line is no JSON: {why}", hint=hint)
     except RecursionError:
         return _finding(place, "json-syntax", "the line is nested too deeply")
     except ValueError:  # a whole number of thousands of digits
@@ -90,6 +106,14 @@ def _parsed(line: bytes, number: int, place: Location) -> _Pairs | Finding:
     if isinstance(fields, _Pairs):
         return fields
     return _finding(place, "wrong-type", 'the line is no object: {"documentId": ..., "text": ...}')
+
+
+def _hint(first: bytes) -> str | None:
+    """What a file that is no JSON Lines is, by how it begins, and what makes some of it."""
+    begins = (
+        (start, hint) for start, hint in _OTHER_FORMS if first.lstrip(_BLANK).startswith(start)
+    )
+    return next(begins, (b"", None))[1]
 
 
 def _at(place: Location, column: int) -> Location:

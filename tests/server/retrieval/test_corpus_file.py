@@ -115,3 +115,34 @@ def test_any_bytes_are_texts_or_findings(lines: list[bytes]) -> None:
     assert all(bool(line.text) != bool(line.findings) for line in found)
     if raw and raw[-1].strip():
         assert sum(line.size for line in found) == sum(map(len, raw))
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (b"\x1f\x8b\x08\x00\x93", "gunzip -c"),
+        (b"PK\x03\x04\xff", "unpack it first"),
+        ('{"documentId": "a"}'.encode("utf-16"), "iconv -f UTF-16"),
+        (b"[", "jq -c '.[]'"),
+        (b' [{"documentId": "a"},', "jq -c '.[]'"),
+        (b"{", "jq -c ."),
+        (b"{\r", "jq -c ."),
+    ],
+)
+def test_a_file_of_another_format_is_told_how_to_become_lines(first: bytes, said: str) -> None:
+    """By its first line; where that is merely mistyped, nothing is guessed."""
+    (line,) = read_lines([first + b"\n"], "f")
+    assert said in (line.findings[0].hint or "")
+    (line,) = read_lines([b'{"documentId": "a" "text": "t"}\n'], "f")
+    assert line.findings[0].hint is None
+
+
+def test_what_the_parser_says_is_whole() -> None:
+    """No words that wait for others."""
+    found = read('{"documentId": "a\tb"}', '{"documentId": "\\q"}')
+    (half,) = read_lines([b'{"documentId": "a'], "f")
+    assert [*(message for *_, message in found), half.findings[0].message] == [
+        "the line is no JSON: Invalid control character",
+        "the line is no JSON: Invalid \\escape",
+        "the line is no JSON: Unterminated string",
+    ]
