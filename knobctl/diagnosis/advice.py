@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.diagnosis.case import Action, Case, Verdict
 from knobctl.diagnosis.floor_remarks import letting_through
-from knobctl.diagnosis.pipeline_remarks import all_cut_by_cosine
+from knobctl.diagnosis.pipeline_remarks import all_cut_by_cosine, holds_nothing
 from knobctl.fusion.numbers import number_text, safely_below
 from knobctl.fusion.reach import EDGE
 from knobctl.text import visible
@@ -22,6 +22,8 @@ ALMOST_NONE: Final = "0.0001"
 """Practically no floor."""
 LOW: Final = "0.01"
 """A floor at which the distribution shows, from the given page."""
+_EMBEDDED: Final = "embedded:"
+"""How the name of an engine begins that runs in this process."""
 _ERRORS: Final = {
     "unauthenticated": "give the call a token that the engine knows",
     "permission_denied": "the token lets its holder into the engine but not into this call: ask for more clearance",
@@ -136,6 +138,9 @@ def _look_for_rows(case: Case) -> Iterator[Action]:
             "lift the cosine filter", f"knobctl unset {case.tenant} {name}", asks_engine=True
         )
         return
+    if holds_nothing(case):
+        yield from _load_texts(case)
+        return
     yield Action(
         f'look in the engine\'s log for "{FAN_OUT_WARNING}": rows and error of each ranker, and how many sources the token admits'
     )
@@ -143,6 +148,16 @@ def _look_for_rows(case: Case) -> Iterator[Action]:
         describe = f"knobctl engine describe --tenant {case.tenant}"
         yield Action("see how much there is to find, on the engine's machine", describe)
     yield Action("compare scope.sourceIds of the request and the token's sources with these")
+
+
+def _load_texts(case: Case) -> Iterator[Action]:
+    """Where the store is in a file of this machine, it is the one that was asked."""
+    store = case.answer.source if case.asked else ""
+    load = ["knobctl", "engine", "load", "FILE.jsonl", "--tenant", case.tenant]
+    if store.startswith(_EMBEDDED):
+        yield Action("load texts", shlex.join([*load, "--store", visible(store)]))
+    else:
+        yield Action("load texts, on the engine's machine", shlex.join(load))
 
 
 def _let_it_run(case: Case) -> Iterator[Action]:

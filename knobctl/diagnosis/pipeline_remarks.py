@@ -61,11 +61,8 @@ def on_emptiness(case: Case, verdict: Verdict) -> Iterator[Remark]:
         sources = joined(sorted(corpus.sources)[:5]) if corpus.sources else "none"
         there = f"{count(corpus.chunks, 'chunk')} of {count(corpus.documents, 'document')}"
         yield Remark("corpus", "corpus", f"the tenant holds {there}, in sources: {sources}")
-    elif case.answer.corpus_version == NEVER_LOADED:
-        yield Remark(
-            "empty-corpus", "corpus", "version c0: nothing was ever loaded for this tenant"
-        )
-    perhaps = "" if corpus is not None and corpus.chunks else "an empty corpus, "
+    elif holds_nothing(case):
+        yield Remark("empty-corpus", "corpus", _nothing_there(case))
     yield from _failures(case)
     if all_cut_by_cosine(case):
         yield Remark(
@@ -75,12 +72,31 @@ def on_emptiness(case: Case, verdict: Verdict) -> Iterator[Remark]:
             "had nothing to look at; no lower fused floor helps",
         )
         return
-    yield Remark(
-        "not-a-floor-problem",
-        "floor",
-        f"no floor is at fault, and no lower one helps: {perhaps}a scope or a token that admits no "
-        "source, or rankers that failed",
+    perhaps = "" if corpus is not None and corpus.chunks else "an empty corpus, "
+    why = (
+        ""
+        if holds_nothing(case)
+        else f": {perhaps}a scope or a token that admits no source, or rankers that failed"
     )
+    text = f"no floor is at fault, and no lower one helps{why}"
+    yield Remark("not-a-floor-problem", "floor", text)
+
+
+def holds_nothing(case: Case) -> bool:
+    """Whether the tenant is known to have no text at all."""
+    asked, rankers = case.asked, (case.answer.rankers or {}).values()
+    if any(one.rows or one.error or one.timed_out for one in rankers):
+        return False
+    told = asked.corpus if asked else None
+    return not told.chunks if told else case.answer.corpus_version == NEVER_LOADED
+
+
+def _nothing_there(case: Case) -> str:
+    version = case.answer.corpus_version
+    place = f" at {visible(case.answer.source)}" if case.asked else ""
+    if version in {NEVER_LOADED, None}:
+        return f"version c0: nothing was ever loaded for this tenant{place}"
+    return f"version {visible(version or '')[:40]}: all that was loaded for this tenant{place} was deleted"
 
 
 def all_cut_by_cosine(case: Case) -> bool:

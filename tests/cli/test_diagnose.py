@@ -233,13 +233,21 @@ def test_search_is_asked_where_its_options_are_given(loaded: Inside) -> None:
 
 
 def test_a_question_to_an_empty_corpus_is_no_floor_problem(inside: Inside) -> None:
-    """Nothing was loaded."""
-    result = inside(
-        "diagnose", "--tenant", "acme", "--ask", "anything", *ENGINE, "--format", "json"
-    )
+    """Nothing was loaded: the engine that was asked is named, and how to load; no log is to be read."""
+    asking = ("diagnose", "--tenant", "acme", "--ask", "anything", *ENGINE)
+    result = inside(*asking, "--format", "json")
     (one,) = result.json["diagnoses"]
     assert one["verdict"] == "no-results"
     assert "empty-corpus" in {remark["id"] for remark in one["remarks"]}
+    text = inside(*asking).out
+    said = " ".join(text.split())
+    assert "c0: nothing was ever loaded for this tenant at embedded:e.db" in said
+    assert "token" not in said
+    command = text.splitlines()[-1].strip()
+    assert command == "knobctl engine load FILE.jsonl --tenant acme --store embedded:e.db"
+    inside.write("FILE.jsonl", '{"documentId": "a", "text": "Anything goes."}\n')
+    assert inside(*shlex.split(command)[1:]).code == 0
+    assert inside(*asking).out.startswith("ok: ")
 
 
 def test_what_there_is_to_find_is_told_where_nothing_was_found(loaded: Inside) -> None:
