@@ -58,7 +58,7 @@ RECALL = 0.97
 CACHED = 1 / 5
 SPECTRUM = 1 / np.sqrt(1 + np.arange(DIMENSIONS) / 30)
 """Directions differ in weight, as an embedder's do."""
-OWN = 0.5
+OWN = 0.2
 """How much a vector has of its own, beside what it has of its centres."""
 A = TypeVar("A")
 T = TypeVar("T")
@@ -88,6 +88,12 @@ class Parts:
         self._embedder = embedder
         self._moment = index.moment
         self._words = index.moment.words
+
+    @property
+    def width(self) -> int:
+        """How widely the graph is searched."""
+        assert self._moment.coverage
+        return self._moment.coverage.graph.index.expansion_search
 
     def embedding(self, query: str) -> Vectors:
         vector: Vectors = self._embedder.embed([query])[0]
@@ -157,8 +163,8 @@ def large(folder: Path) -> None:
         candidates.follow("acme")
         start = time.perf_counter()
         candidates.settle("acme")
-        print(f"the graph was there after {time.perf_counter() - start:.1f} s")
         parts = Parts(candidates, embedder)
+        print(f"the graph was there after {time.perf_counter() - start:.1f} s, {parts.width} wide")
         seconds: dict[str, list[float]] = {}
         found, exact = [], []
         for turn, (query, vector) in enumerate(zip(queries, vectors, strict=True)):

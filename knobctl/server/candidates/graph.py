@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 CONNECTIVITY: Final = 16
 EXPANSION_ADD: Final = 128
-EXPANSION_SEARCH: Final = 64
 _OUTDATED: Final = 0.1
 """Share of the rows."""
 _SPARE: Final = 8
@@ -42,6 +41,10 @@ class Graph:
         self.index = index
         self.keys: NDArray[np.uint64] = np.sort(np.asarray(index.keys, np.uint64))
         self._lock = threading.Lock()
+
+    def widen(self, width: int) -> None:
+        """Search so many places at once from now on."""
+        self.index.expansion_search = width  # type: ignore[misc]  # usearch defines it twice
 
     def nearest(self, vector: NDArray[np.float32], count: int) -> NDArray[np.uint64]:
         """Keys of about the nearest vectors."""
@@ -79,7 +82,6 @@ def build(
         dtype=ScalarKind.F16,
         connectivity=CONNECTIVITY,
         expansion_add=EXPANSION_ADD,
-        expansion_search=EXPANSION_SEARCH,
     )
     _, first = np.unique(keys, return_index=True)  # two chunks with one key: one is scanned instead
     order = np.sort(first)
@@ -110,6 +112,12 @@ class Coverage:
         there = int(np.count_nonzero(usable))
         return len(self.rows) - good + there - good > _OUTDATED * there
 
+    def rows_near(self, vector: NDArray[np.float32], count: int) -> NDArray[np.intp]:
+        """The rows of so many keys that the graph finds; fewer where it knows more than is there."""
+        keys = self.graph.nearest(vector, count)
+        rows = self.rows[np.searchsorted(self.graph.keys, keys)]
+        return rows[rows >= 0]
+
     def best_rows(
         self,
         matrix: NDArray[np.float32],
@@ -138,9 +146,7 @@ class Coverage:
         most = len(self.graph.keys)
         count = min(limit + _SPARE, most)
         while True:
-            keys = self.graph.nearest(vector, count)
-            rows = self.rows[np.searchsorted(self.graph.keys, keys)]
-            rows = rows[rows >= 0]
+            rows = self.rows_near(vector, count)
             rows = rows[usable[rows]]
             if count == most or _has_the_ties(matrix[rows] @ vector, limit):
                 return rows

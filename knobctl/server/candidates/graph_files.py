@@ -11,7 +11,7 @@ import onnxruntime  # noqa: F401  loaded after usearch (2.26 with 1.32) it crash
 from usearch.compiled import MetricKind, ScalarKind
 from usearch.index import Index
 
-from knobctl.server.candidates.graph import EXPANSION_SEARCH, Graph
+from knobctl.server.candidates.graph import Graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,7 @@ def _read(path: Path, dimensions: int) -> Graph:
     content = path.read_bytes()
     if f"-{hashlib.sha256(content).hexdigest()}." not in path.name:
         raise ValueError("it is not what was written")
-    index = Index.restore(content, expansion_search=EXPANSION_SEARCH)
+    index = Index.restore(content)
     if index is None or not len(index):
         raise ValueError("it is no index")
     kind = (index.ndim, index.metric_kind, index.dtype)

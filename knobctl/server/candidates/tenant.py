@@ -13,6 +13,7 @@ from knobctl.server.candidates import graph_files
 from knobctl.server.candidates.graph import Coverage, build, cover, keys_of
 from knobctl.server.candidates.moment import Moment
 from knobctl.server.candidates.rows import Rows
+from knobctl.server.candidates.tuning import tune
 from knobctl.server.candidates.words import WordIndex
 
 if TYPE_CHECKING:
@@ -187,11 +188,14 @@ class TenantIndex:
             if kept:
                 coverage = cover(kept, keys, present, upto=upto)
                 if not coverage.is_outdated(moment.usable):
+                    tune(coverage, moment.matrix, present)
                     return self._attach(coverage, rows)
         graph = build(keys, moment.matrix, present, stop=self._closing.is_set)
         if graph is None:
             return True
-        attached = self._attach(cover(graph, keys, present, upto=upto), rows)
+        coverage = cover(graph, keys, present, upto=upto)
+        tune(coverage, moment.matrix, present)
+        attached = self._attach(coverage, rows)
         if self._index_folder:
             graph_files.save(graph, self._index_folder, self._tenant, moment.version)
         return attached
