@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -10,18 +11,20 @@ import pytest
 from knobctl.server.candidates.graph import Coverage, build, cover, keys_of
 from knobctl.server.candidates.tuning import WIDTHS, tune
 
+Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]
 ROWS = np.arange(3_000)
 
 
 @pytest.fixture(scope="module")
-def matrix() -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+def matrix() -> Matrix:
     """Vectors without any order in them: what a graph has most trouble with."""
     noise = np.random.default_rng(1).normal(size=(len(ROWS), 96))
-    return (noise / np.linalg.norm(noise, axis=1, keepdims=True)).astype(np.float32)
+    length = np.linalg.norm(noise, axis=1, keepdims=True)
+    return np.divide(noise, length).astype(np.float32).reshape(len(ROWS), 96)
 
 
 @pytest.fixture(scope="module")
-def coverage(matrix: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> Coverage:
+def coverage(matrix: Matrix) -> Coverage:
     keys = keys_of([str(row) for row in ROWS], matrix, ROWS)
     graph = build(keys, matrix, ROWS, stop=lambda: False)
     assert graph
@@ -31,7 +34,7 @@ def coverage(matrix: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> Cover
 @pytest.mark.parametrize(("wanted", "wider"), [(0.9, False), (0.997, True)])
 def test_it_is_as_wide_as_it_must_be(
     coverage: Coverage,
-    matrix: np.ndarray[tuple[int, int], np.dtype[np.float32]],
+    matrix: Matrix,
     wanted: float,
     wider: bool,
 ) -> None:
@@ -43,7 +46,7 @@ def test_it_is_as_wide_as_it_must_be(
 
 def test_what_no_width_finds_is_said(
     coverage: Coverage,
-    matrix: np.ndarray[tuple[int, int], np.dtype[np.float32]],
+    matrix: Matrix,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """In the log; the widest search is used."""
