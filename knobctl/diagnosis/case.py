@@ -109,7 +109,7 @@ class Case:
     @property
     def tenant(self) -> str:
         """The tenant as it stands in a command."""
-        return self.knobs.tenant or "TENANT"
+        return self.knobs.tenant or (self.asked.tenant if self.asked else "") or "TENANT"
 
     @cached_property
     def breaches(self) -> tuple[Row, ...]:

@@ -123,7 +123,7 @@ def on_the_knobs(case: Case, verdict: Verdict) -> Iterator[Remark]:
     told = "equal weights" if even else f"weights {weights}"
     if any(scale.agrees(row) is False for row in answer.rows):
         whose = f"{case.knobs.tenant}'s" if case.knobs.tenant else "the platform's"
-        more = "" if case.knobs.tenant else "; the tenant's own: --tenant NAME"
+        more = "" if case.knobs.tenant else f"; {_own_knobs(case)}"
         yield Remark(
             "knobs-contradicted",
             "weights",
@@ -134,8 +134,15 @@ def on_the_knobs(case: Case, verdict: Verdict) -> Iterator[Remark]:
         yield Remark(
             "knobs-assumed",
             "assumed",
-            f"{told}, k {scale.k}, as shipped; the tenant's own: --tenant NAME",
+            f"{told}, k {scale.k}, as shipped; {_own_knobs(case)}",
         )
+
+
+def _own_knobs(case: Case) -> str:
+    """How to be told by the tenant's own knobs; who asked for a tenant was not let at them."""
+    if case.asked is not None:
+        return "the token may not read the tenant's own, which needs L3"
+    return "the tenant's own: --tenant NAME"
 
 
 def on_the_retrieval(case: Case) -> Iterator[Remark]:

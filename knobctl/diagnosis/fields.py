@@ -40,7 +40,7 @@ class Fields:
             self._oddities.append(f"{place} {what}")
 
     def number(self, name: str) -> float | None:
-        """A finite number, as a number or as its text."""
+        """A number that can be a score or a count, as a number or as its text."""
         value = self._values.get(folded(name))
         if value is None:
             return None
@@ -51,8 +51,8 @@ class Fields:
         except (TypeError, ValueError, OverflowError):
             self.odd(name, "is no number; left out")
             return None
-        if not math.isfinite(number):
-            self.odd(name, f"is {number}; left out")
+        if not math.isfinite(number) or abs(number) > _LARGEST:
+            self.odd(name, f"is {number:g}; left out")
             return None
         return number
 

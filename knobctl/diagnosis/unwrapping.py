@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.diagnosis.fields import folded
@@ -25,6 +26,8 @@ _OURS: Final = frozenset(map(folded, ("command", "exit_code")))
 DEEPEST_WRAPPING: Final = 3
 _VERBOSE: Final = "Response contents:"
 """What `grpcurl -v` writes before the answer."""
+_STATUS_LINE: Final = "HTTP/"
+_HEADERS_END: Final = re.compile(r"\r?\n\r?\n")
 _MUST: Final = "it must be the JSON of one Search or AssembleContext answer"
 
 
@@ -87,7 +90,9 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _contents(text: str) -> str:
-    """The answer in what `grpcurl -v` prints."""
+    """The answer in what `grpcurl -v` prints, and under the headers that `curl -i` prints."""
+    while text.startswith(_STATUS_LINE):
+        text = _HEADERS_END.split(text, maxsplit=1)[1] if _HEADERS_END.search(text) else ""
     if text[:1] in {"{", "["} or _VERBOSE not in text:
         return text
     after = text.partition(_VERBOSE)[2].lstrip()

@@ -76,10 +76,12 @@ def test_an_outcome_is_read_in_every_spelling(outcome: object) -> None:
         json.dumps({"a": {"b": {"body": SEARCHED}}}).encode(),
         f"Resolved method descriptor:\nrpc Search ( .a ) returns ( .b );\n\nResponse contents:\n{TEXT}\n\n"
         "Response trailers received:\n(empty)\nSent 1 request and received 1 response\n".encode(),
+        f"HTTP/1.1 200 \r\ncontent-type: application/json\r\n\r\n{TEXT}".encode(),
+        f"HTTP/1.1 100 Continue\r\n\r\nHTTP/2 200\nx: y\n\n{TEXT}\n".encode(),
     ],
 )
 def test_an_answer_is_found_in_what_holds_it(content: bytes) -> None:
-    """Byte-order marks, a list of one, a log's wrapping, what grpcurl prints."""
+    """Byte-order marks, a list of one, a log's wrapping, what grpcurl and `curl -i` print."""
     assert read_answer(content, "x") == from_object(SEARCHED, "x")
 
 
@@ -97,6 +99,7 @@ def test_an_assembled_answer_and_its_quality_alone_say_the_same_of_the_floor() -
     [
         (b"", "is empty"),
         (b"  \n", "is empty"),
+        (b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", "is empty"),
         (b"<html><body>502 Bad Gateway", "is no JSON; it begins with <html><body>502"),
         (b"\xff\xfe\xfd\xfc\xfb", "no"),
         (b'{"results": [', "is broken JSON"),
@@ -262,3 +265,10 @@ def _exact(value: Any) -> Any:
     from knobctl.fusion import exact
 
     return exact(value)
+
+
+@pytest.mark.parametrize("number", [1e308, -1e300, 2.0**60, "1e200"])
+def test_a_number_that_can_be_no_score_is_noted_and_left_out(number: Any) -> None:
+    """Its hundreds of digits fit no line."""
+    read = from_object(SEARCHED | {"effectiveMinScore": number, "bestRemovedScore": number}, "x")
+    assert (read.floor, read.best_removed, len(read.oddities)) == (None, None, 2)

@@ -92,6 +92,16 @@ def test_a_command_names_the_tenant_the_question_and_the_engine() -> None:
     assert "no minScore was sent" in " ".join(text.split())
 
 
+def test_who_may_not_read_knobs_gets_commands_for_the_tenant_all_the_same() -> None:
+    """The tenant was named; that its knobs are assumed is for want of clearance, not of an option."""
+    answer = from_object(search(FIELD_REPORT), "http://127.0.0.1:1")
+    one = diagnose(answer, knobs({}), asked=Asked(question="a gate?", tenant="acme"))
+    text = diagnosis_text(one, drawing=Drawing())
+    assert "knobctl diagnose --tenant acme --ask 'a gate?'" in text
+    assert "the token may not read the tenant's own, which needs L3" in " ".join(text.split())
+    assert "--tenant NAME" not in text
+
+
 def test_two_answers_read_as_agreed() -> None:
     """Whether they may be compared, what differs, then each."""
     pair = [diagnosed(CASES[name]) for name in ("search-inherited-floor", "search-top-k")]
