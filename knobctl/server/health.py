@@ -9,6 +9,7 @@ from connectrpc.code import Code
 from connectrpc.errors import ConnectError
 
 from knobctl.server.limits import LARGEST_BODY
+from knobctl.server.wire.bounded_json import bounded_codecs
 from knobctl.server.wire.context_pb import desc as context_desc
 from knobctl.server.wire.health_connect import Health, HealthASGIApplication
 from knobctl.server.wire.health_pb import (
@@ -53,7 +54,9 @@ def health_application(
 ) -> HealthASGIApplication:
     """Make the ASGI application of the health service."""
     rpc = HealthRpc(readiness, stopping, is_retrieval_offered=is_retrieval_offered)
-    return HealthASGIApplication(rpc, interceptors=interceptors, read_max_bytes=LARGEST_BODY)
+    return HealthASGIApplication(
+        rpc, interceptors=interceptors, read_max_bytes=LARGEST_BODY, codecs=bounded_codecs()
+    )
 
 
 class HealthRpc(Health):

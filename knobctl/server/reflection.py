@@ -13,6 +13,7 @@ from connectrpc_grpcreflect import (
 
 from knobctl.server.limits import LARGEST_BODY
 from knobctl.server.wire.bad_request_pb import desc as bad_request_desc
+from knobctl.server.wire.bounded_json import bounded_codecs
 from knobctl.server.wire.context_pb import desc as context_desc
 from knobctl.server.wire.health_pb import desc as health_desc
 from knobctl.server.wire.knobs_service_pb import desc as knobs_desc
@@ -33,10 +34,12 @@ def reflection_applications(
             ServerReflectionService(*described),
             interceptors=interceptors,
             read_max_bytes=LARGEST_BODY,
+            codecs=bounded_codecs(),
         ),
         ServerReflectionAlphaASGIApplication(
             ServerReflectionAlphaService(*described),
             interceptors=interceptors,
             read_max_bytes=LARGEST_BODY,
+            codecs=bounded_codecs(),
         ),
     )

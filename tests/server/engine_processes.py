@@ -101,6 +101,14 @@ class Calls:
             raise CallFailedError(answer.status, body)
         return json.loads(body)
 
+    def post(self, method: str, kind: str, body: bytes) -> tuple[int, bytes]:
+        """Send any body; give the status and the answer with its headers and trailers, whatever they say."""
+        self._connection.request(
+            "POST", f"/{method}", body, {**self._headers, "Content-Type": kind}
+        )
+        answer = self._connection.getresponse()
+        return answer.status, str(answer.headers).encode() + answer.read()
+
     def get(self, tenant: str) -> Any:
         """The tenant's set, as it is answered."""
         return self(tenant, f"{KNOBS}/GetContextEngineKnobsConfig")

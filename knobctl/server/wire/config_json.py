@@ -12,7 +12,6 @@ import re
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from connectrpc.code import Code
-from connectrpc.codec import proto_json_codec
 from connectrpc.errors import ConnectError
 from protobuf import DescFieldValueScalar, ScalarType
 
@@ -20,6 +19,7 @@ from knobctl.knobs import KnobType
 from knobctl.server.refusal import Violation, invalid
 from knobctl.server.requests import value_violation
 from knobctl.server.wire.bad_request_pb import BadRequest
+from knobctl.server.wire.bounded_json import BoundedJsonCodec
 from knobctl.server.wire.context_pb import (
     AssembleContextRequest,
     EvaluateRequest,
@@ -69,7 +69,7 @@ class StrictJsonCodec:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._mapping = proto_json_codec()
+        self._mapping = BoundedJsonCodec()
 
     def name(self) -> str:
         """The name that the content type carries: `application/json`."""
