@@ -27,6 +27,7 @@ def describe(settings: Settings, tenant: str, store: str) -> ExitCode:
     from knobctl.report.corpus import described_json, described_text
     from knobctl.server.auth import local_caller
     from knobctl.server.refusal import ServiceError
+    from knobctl.server.store import shown
 
     require_tenant(tenant)
     session = Session(settings, engine=False)
@@ -37,7 +38,9 @@ def describe(settings: Settings, tenant: str, store: str) -> ExitCode:
             raise EngineError(error.message) from error
     settings.answer(
         {
-            "text": lambda: described_text(tenant, corpus, embedder, now=session.now()),
+            "text": lambda: described_text(
+                tenant, corpus, embedder, now=session.now(), store=shown(store)
+            ),
             "json": lambda: described_json(tenant, corpus, embedder),
         }
     )

@@ -119,7 +119,12 @@ def bad_lines_text(findings: Sequence[Finding], untold: int, file: str) -> str:
 
 
 def described_text(
-    tenant: str, corpus: Description, embedder: EmbedderIdentity | None, *, now: datetime
+    tenant: str,
+    corpus: Description,
+    embedder: EmbedderIdentity | None,
+    *,
+    now: datetime,
+    store: str,
 ) -> str:
     """Write what a corpus holds.
 
@@ -128,10 +133,11 @@ def described_text(
         corpus: Its counts and times.
         embedder: What made the store's vectors; None while there are none.
         now: For ages.
+        store: Where it is; told where nothing is, for that may be the wrong place.
     """
     name = visible(tenant)
     if not corpus.chunks:
-        return f"{name}: no text is loaded (corpus c{corpus.version})"
+        return f"{name}: no text is loaded into {visible(store)} (corpus c{corpus.version})"
     head = f"{name}: {count(corpus.documents, 'document')}, {count(corpus.chunks, 'chunk')}; corpus c{corpus.version}"
     rows = [
         (

@@ -230,9 +230,12 @@ def test_a_store_that_fails_in_the_middle_is_a_partial_load(knobctl: Knobctl) ->
 
 
 def test_nothing_is_described_where_nothing_is(knobctl: Knobctl) -> None:
-    """Not a fault."""
+    """Not a fault; where that is stands beside it, for it may be mistyped."""
     done = knobctl("engine", "describe", *STORE)
-    assert (done.code, done.out) == (0, "acme: no text is loaded (corpus c0)\n")
+    assert (done.code, done.out) == (
+        0,
+        "acme: no text is loaded into embedded:e.db (corpus c0)\n",
+    )
     corpus = described(knobctl)
     assert (corpus["chunks"], corpus["oldest"], corpus["embedder"]) == (0, None, None)
     assert knobctl("engine", "describe", "--tenant", "A/b").code == 2

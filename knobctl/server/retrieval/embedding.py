@@ -62,7 +62,8 @@ def require_same(kept: EmbedderIdentity | None, mine: EmbedderIdentity) -> None:
         raise EngineError(
             f"the store's vectors are of {described(kept)}; this embedder is {described(mine)},"
             " and vectors of two models cannot be compared",
-            hint="name the embedder that made them with --embedder, or load the texts into a new store",
+            hint="engine load and engine serve take the one that made them: --embedder SPEC;"
+            " or load the texts into a new store",
         )
 
 
