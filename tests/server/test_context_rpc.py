@@ -121,6 +121,14 @@ class TestSearch:
             ("{}", "query"),
             ('{"query": "x", "scope": {"sourceIds": ["a", 5]}}', "source_ids"),
             ('{"query": "x", "scope": {"sourceIds": "a"}}', "source_ids"),
+            (
+                '{"query": "x", "scope": {"sourceIds": ["a"], "source_ids": ["b"]}}',
+                "scope.source_ids",
+            ),
+            (
+                '{"query": "x", "scope": {"sourceIds": ["a"], "sourceIds": []}}',
+                "scope.source_ids",
+            ),
         ],
     )
     def test_what_is_refused_names_its_field(self, engine: Engine, body: str, field: str) -> None:
@@ -128,6 +136,7 @@ class TestSearch:
         said = engine.search(body.encode())
         assert (said.status, said.body["code"]) == (400, "invalid_argument"), said.body
         assert said.fields == [field]
+        assert "<class" not in said.body["message"], "types are those of JSON"
 
     @pytest.mark.parametrize("body", ["", "{", "[]", '{"query": "x", "minScore": NaN}', '{"query": "\\ud800"}'])  # fmt: skip
     def test_what_is_no_json_is_refused(self, engine: Engine, body: str) -> None:

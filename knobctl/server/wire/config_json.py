@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from connectrpc.code import Code
 from connectrpc.errors import ConnectError
-from protobuf import DescFieldValueScalar, ScalarType
+from protobuf import DescFieldValueMessage, DescFieldValueScalar, ScalarType
 
 from knobctl.knobs import KnobType
 from knobctl.server.refusal import Violation, invalid
@@ -30,7 +31,7 @@ from knobctl.server.wire.knobs_service_pb import UpdateContextEngineKnobsConfigR
 from knobctl.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from protobuf import DescField, Message
 
@@ -40,6 +41,16 @@ if TYPE_CHECKING:
 
 _NUMBER: Final = re.compile(r"-?(?:[0-9]+)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _FIELD: Final = re.compile(r"for field [\w.]*?(\w+)$")
+_TYPE: Final = re.compile(r"<class '(\w+)'>")
+_IN_JSON: Final = {
+    "int": "a number",
+    "float": "a number",
+    "str": "a string",
+    "bool": "true or false",
+    "list": "a list",
+    "dict": "an object",
+    "NoneType": "null",
+}
 _NOT_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
@@ -98,7 +109,8 @@ class StrictJsonCodec:
 
 def _no_request(reason: str) -> ConnectError:
     """Say why a body is no request, and which field it is that is at fault if the mapping names one."""
-    message = f"the body is no JSON of this request: {visible(reason)}"
+    said = _TYPE.sub(lambda named: _IN_JSON.get(named[1], named[1]), reason)
+    message = f"the body is no JSON of this request: {visible(said)}"
     named = _FIELD.search(reason)
     violations = [BadRequest.FieldViolation(field=named[1], description=message)] if named else []
     details = [BadRequest(field_violations=violations)] if violations else []
@@ -116,18 +128,35 @@ def request_violations(
     if not isinstance(request, _Pairs):
         return
     fields = message_class.desc().fields
-    names = {field.json_name: field.name for field in fields}
-    numbers = {field.name for field in fields if _is_double(field)}
-    seen: set[str] = set()
+    yield from _repeated(request, fields)
+    names = {field.json_name: field for field in fields} | {field.name: field for field in fields}
     for key, written in request:
-        name = names.get(key, key)
-        if name in seen and name in names.values():
-            yield Violation(name, f"{name} is given twice")
-        seen.add(name)
-        if name == "config" and isinstance(written, _Pairs):
+        if key in names:
+            yield from _field_violations(catalogue, names[key], written)
+
+
+def _field_violations(
+    catalogue: Catalogue, field: DescField, written: object
+) -> Iterator[Violation]:
+    if isinstance(written, _Pairs):
+        if field.name == "config":
             yield from _knob_violations(catalogue, written)
-        elif name in numbers and (violation := _too_small(name, written)):
-            yield violation
+        elif isinstance(field.value, DescFieldValueMessage):
+            yield from _repeated(written, field.value.message.fields, within=f"{field.name}.")
+    elif _is_double(field) and (violation := _too_small(field.name, written)):
+        yield violation
+
+
+def _repeated(
+    written: _Pairs, fields: Iterable[DescField], *, within: str = ""
+) -> Iterator[Violation]:
+    """The fields that are given more than once, in whatever spelling."""
+    names = {field.json_name: field.name for field in fields}
+    known = names | {name: name for name in names.values()}
+    times = Counter(known[key] for key, _ in written if key in known)
+    for name, count in times.items():
+        if count > 1:
+            yield Violation(f"{within}{name}", f"{within}{name} is given twice")
 
 
 def _is_double(field: DescField) -> bool:
