@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from knobctl.errors import ExitCode
 from knobctl.report.ages import ago
+from knobctl.report.reach import wrapped
 from knobctl.report.sets import table
 from knobctl.text import count, visible
 
@@ -63,14 +64,19 @@ def loaded_text(loaded: Loaded, file: str) -> str:
     ]
     rate = f", {loaded.rate:.3g} chunks/s" if loaded.rate else ""
     version = f"; corpus {loaded.corpus_version}" if loaded.corpus_version else ""
-    line = (
+    line = wrapped(
         f"{visible(loaded.tenant)}: {head} of {visible(file)}:"
         f" {', '.join(part for part in done if part) or 'nothing'}{version}"
-        f" ({loaded.seconds:.1f} s{rate})"
+        f" ({loaded.seconds:.1f} s{rate})",
+        indent="  ",
     )
     if loaded.texts == loaded.of:
         return line
-    why = f"stopped: {visible(loaded.trouble)}" if loaded.trouble else "stopped, as asked"
+    why = (
+        wrapped(f"stopped: {visible(loaded.trouble)}", indent="  ")
+        if loaded.trouble
+        else "stopped, as asked"
+    )
     return f"{line}\n{why}\nload the file again to go on: what is there already is left alone"
 
 
@@ -110,12 +116,14 @@ def bad_lines_text(findings: Sequence[Finding], untold: int, file: str) -> str:
     for one in findings:
         place = one.primary
         where = f"{visible(place.file)}:{place.line}:{place.column}" if place else visible(file)
-        lines.append(f"{where}  {one.severity.value}  {one.rule}\n  {visible(one.message)}")
+        lines.append(f"{where}  {one.severity.value}  {one.rule}")
+        lines.append(wrapped(f"  {visible(one.message)}", indent="  "))
         if one.hint:
-            lines[-1] += f"\n  {visible(one.hint)}"
+            lines.append(f"  {visible(one.hint)}")
     total = count(len(findings) + untold, "error")
     more = f", the first {len(findings)} are shown" if untold else ""
-    return "\n".join([*lines, f"{visible(file)}: {total}{more}; nothing was loaded"])
+    end = wrapped(f"{visible(file)}: {total}{more}; nothing was loaded", indent="  ")
+    return "\n".join([*lines, end])
 
 
 def described_text(

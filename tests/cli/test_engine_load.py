@@ -90,6 +90,18 @@ def test_one_bad_line_and_nothing_is_loaded(knobctl: Knobctl) -> None:
     ]
 
 
+def test_no_line_of_an_answer_is_wider_than_a_terminal(knobctl: Knobctl) -> None:
+    """80 columns, between words, whatever is told."""
+    name = "the-texts-of-the-handbook-and-of-the-notes-2026.jsonl"
+    knobctl.write(name, lines(*[{"documentId": "a", "text": "x"}] * 2))
+    said = knobctl("engine", "load", name, *STORE).out
+    assert "give each part a chunk_id" in " ".join(said.split())
+    knobctl.write(name, lines({"documentId": "a", "text": "x"}))
+    said += knobctl("engine", "load", name, *STORE).out
+    assert "1 chunk written; corpus c1 (" in " ".join(said.split())
+    assert max(map(len, said.splitlines())) <= 80
+
+
 def test_many_bad_lines_are_counted(knobctl: Knobctl) -> None:
     """A hundred are shown."""
     knobctl.write("c.jsonl", "{}\n" * 300)

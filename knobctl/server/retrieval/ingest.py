@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -191,9 +192,8 @@ class IngestService:
         progress: Callable[[int], None],
     ) -> None:
         """Add the vectors of the texts that have none yet, texts of about one length together."""
-        missing = sorted(
-            {text for text in texts if text not in vectors}, key=lambda one: (len(one), one)
-        )
+        chunks = Counter(text for text in texts if text not in vectors)
+        missing = sorted(chunks, key=lambda one: (len(one), one))
         for start in range(0, len(missing), EMBEDDED_AT_ONCE):
             part = missing[start : start + EMBEDDED_AT_ONCE]
             try:
@@ -203,7 +203,7 @@ class IngestService:
             vectors.update(
                 (text, vector.tobytes()) for text, vector in zip(part, found, strict=True)
             )
-            progress(len(part))
+            progress(sum(chunks[text] for text in part))
 
     def _write(
         self,

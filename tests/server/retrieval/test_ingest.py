@@ -189,6 +189,7 @@ def test_equal_texts_are_embedded_once(engine: Engine, counting: Counting) -> No
 
 
 def test_progress_counts_what_was_embedded(engine: Engine) -> None:
+    """In chunks, so that it comes to what is written."""
     told: list[int] = []
     upsert(
         engine,
@@ -197,6 +198,12 @@ def test_progress_counts_what_was_embedded(engine: Engine) -> None:
     )
     assert sum(told) == 70
     assert len(told) > 1
+    upsert(
+        engine,
+        *(Text(document_id=f"same{n}", text=f"Same {n % 2}.") for n in range(5)),
+        progress=told.append,
+    )
+    assert sum(told) == 75  # chunks, however few vectors they need
 
 
 def test_a_writer_that_came_between_does_not_lose_a_text(
