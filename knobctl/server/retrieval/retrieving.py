@@ -88,22 +88,12 @@ class Retrieval:
         at = self._monotonic()
         question = self._question(request, settings)
         answers = self._rankers.ask(question)
-        vector = answers.found.get("vector")
-        rows = vector.rows[0] if vector else []
         fused = replace(
-            _fused(answers, question, settings),
-            best_cosine=rows[0][1] if rows else None,
-            nearest=tuple(rows[:NEAREST]),
-            corpus_version=request.corpus_version or 0,
+            _fused(answers, question, settings), corpus_version=request.corpus_version or 0
         )
         self._watchers.asked(fused.rankers)
-        return Retrieved(
-            fused=fused,
-            at=at,
-            is_whole=not answers.failures,
-            query_vector=vector.query_vector if vector else None,
-            cosines=dict(rows),
-        )
+        retrieved = Retrieved(fused=fused, at=at, is_whole=not answers.failures)
+        return _measured(retrieved, answers.found.get("vector"))
 
     def _expanded(self, first: Retrieved, request: Request, settings: Settings) -> Retrieved:
         if accepts(first.fused, settings.expansion):
@@ -126,19 +116,17 @@ class Retrieval:
         wide = _fused(answers, question, settings)
         self._watchers.asked(wide.rankers)
         candidates, removed = survivors(wide.candidates, settings.expansion)
-        vector = answers.found.get("vector")
-        return replace(
-            first,
-            fused=replace(
-                first.fused,
-                candidates=candidates,
-                rankers=wide.rankers,
-                expanded=True,
-                rewrites=ways,
-                removed_by_expansion_floor=removed,
-            ),
-            is_whole=first.is_whole and not answers.failures,
-            cosines=dict(vector.rows[0]) if vector else first.cosines,
+        fused = replace(
+            first.fused,
+            candidates=candidates,
+            rankers=wide.rankers,
+            expanded=True,
+            rewrites=ways,
+            removed_by_expansion_floor=removed,
+        )
+        is_whole = first.is_whole and not answers.failures
+        return _measured(
+            replace(first, fused=fused, is_whole=is_whole), answers.found.get("vector")
         )
 
     def _best_lexical_texts(self, first: Fused, tenant: str) -> list[str]:
@@ -164,6 +152,23 @@ class Retrieval:
             recent_since=rfc3339(since),
             timeout_s=settings.timeout_s,
         )
+
+
+def _measured(retrieved: Retrieved, vector: Found | None) -> Retrieved:
+    """Add what the vector ranker knows of the query itself: its vector, and how near the chunks are to it.
+
+    Of a first pass without that ranker's answer nothing of it is known; an expansion pass can make up for that.
+    """
+    if vector is None:
+        return retrieved
+    rows = vector.rows[0]
+    nearest = tuple(rows[:NEAREST])
+    return replace(
+        retrieved,
+        fused=replace(retrieved.fused, best_cosine=rows[0][1] if rows else None, nearest=nearest),
+        query_vector=vector.query_vector,
+        cosines=dict(rows),
+    )
 
 
 def _key(request: Request, settings: Settings, *, expands: bool) -> CacheKey | None:

@@ -220,6 +220,34 @@ def test_the_no_match_gate_stays_open_where_nobody_can_judge(
     assert quality.retrieval_outcome is Outcome.OK
 
 
+@pytest.mark.parametrize("no_match_min_cosine", [0.0, 0.99])
+def test_an_expansion_pass_makes_up_for_a_vector_ranker_that_failed_at_first(
+    engine: Engine, embedder: FragileEmbedder, no_match_min_cosine: float
+) -> None:
+    """There is a best cosine, each chunk has its own, and the no-match gate can judge."""
+    wide = NARROW | {
+        "gate_mode": "ENABLED",
+        "gate_min_confident": 1.0,
+        "result_cache_mode": "DISABLED",
+    }
+    engine.set(**wide | {"no_match_min_cosine": no_match_min_cosine})
+    usual = engine.evaluate([GATES], **wide)[0][0].best_cosine
+    asked = embedder.asked
+
+    def at_first() -> None:
+        if embedder.asked == asked + 1:
+            raise DEAD
+
+    embedder.first = at_first
+    answer = engine.assemble(GATES)
+    quality = answer.quality
+    assert quality.expanded
+    assert not quality.rankers["vector"].error
+    assert quality.best_cosine == usual
+    assert quality.no_match == (no_match_min_cosine > 0)
+    assert all(hit.cosine is not None for hit in answer.chunks)
+
+
 def test_the_fan_out_warning_has_its_words_and_facts(
     engine: Engine, embedder: FragileEmbedder, caplog: pytest.LogCaptureFixture
 ) -> None:
