@@ -73,7 +73,7 @@ def steady(output: str) -> str:
     """An output without what differs from run to run: ages, durations, hashes."""
     output = re.sub(r"\b[0-9a-f]{64}\b", "5e0c...", output)
     output = re.sub(r"(just now|\d+ s ago)", "just now", output)
-    output = re.sub(r"\(\d+\.\d s, [\d.]+ chunks/s\)", "(1.1 s, 37.3 chunks/s)", output)
+    output = re.sub(r"\(\d+\.\d s,\s+[\d.]+\s+chunks/s\)", "(1.1 s,\n  37.3 chunks/s)", output)
     return re.sub(r"\(\d+\.\d s\)", "(0.0 s)", output)
 
 
