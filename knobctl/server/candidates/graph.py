@@ -17,7 +17,7 @@ import onnxruntime  # noqa: F401  loaded after usearch (2.26 with 1.32) it crash
 from usearch.compiled import MetricKind, ScalarKind
 from usearch.index import Index
 
-from knobctl.server.candidates.nearest import SAME, best_rows
+from knobctl.server.candidates.nearest import SAME, best_rows, cosines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,7 +49,7 @@ class Graph:
     def nearest(self, vector: NDArray[np.float32], count: int) -> NDArray[np.uint64]:
         """Keys of about the nearest vectors."""
         with self._lock:
-            found = self.index.search(vector, count)
+            found = self.index.search(vector, count, threads=1)
         return np.asarray(found.keys, np.uint64)
 
 
@@ -118,22 +118,24 @@ class Coverage:
         rows = self.rows[np.searchsorted(self.graph.keys, keys)]
         return rows[rows >= 0]
 
-    def best_rows(
+    def nearest(
         self,
         matrix: NDArray[np.float32],
         usable: NDArray[np.bool_],
         vector: NDArray[np.float32],
         *,
         limit: int,
-    ) -> NDArray[np.intp]:
-        """The rows that are about the nearest; those that the graph does not know are compared exactly."""
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The rows that are about the nearest, with their cosines; what the graph does not know is scanned."""
+        rows, scores = self._from_graph(matrix, usable, vector, limit)
         behind = np.arange(self.upto, len(matrix))
-        found = [self._from_graph(matrix, usable, vector, limit)]
-        for rows, part in ((self.uncovered, matrix[self.uncovered]), (behind, matrix[self.upto :])):
-            if len(rows):
-                near = best_rows(part, vector, limit=limit, admitted=usable[rows])
-                found.append(rows[near])
-        return np.concatenate(found)
+        for unknown in (self.uncovered, behind):
+            if len(unknown):
+                part = matrix[self.upto :] if unknown is behind else matrix[unknown]
+                near = best_rows(part, vector, limit=limit, admitted=usable[unknown])
+                rows = np.concatenate((rows, unknown[near]))
+                scores = np.concatenate((scores, cosines(matrix, unknown[near], vector)))
+        return rows, scores
 
     def _from_graph(
         self,
@@ -141,15 +143,16 @@ class Coverage:
         usable: NDArray[np.bool_],
         vector: NDArray[np.float32],
         limit: int,
-    ) -> NDArray[np.intp]:
-        """Rows from the graph: more of them where many are gone, or tie with the last one wanted."""
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """From the graph: more where many are gone, or where the last one wanted may tie with others."""
         most = len(self.graph.keys)
         count = min(limit + _SPARE, most)
         while True:
             rows = self.rows_near(vector, count)
             rows = rows[usable[rows]]
-            if count == most or _has_the_ties(matrix[rows] @ vector, limit):
-                return rows
+            scores = cosines(matrix, rows, vector)
+            if count == most or _has_the_ties(scores, limit):
+                return rows, scores
             count = min(2 * count, most)
 
 
@@ -163,7 +166,7 @@ def cover(graph: Graph, keys: NDArray[np.uint64], rows: NDArray[np.intp], *, upt
     return Coverage(graph=graph, rows=row_of, uncovered=rows[~covered], upto=upto)
 
 
-def _has_the_ties(scores: NDArray[np.float32], limit: int) -> bool:
+def _has_the_ties(scores: NDArray[np.float64], limit: int) -> bool:
     """Whether there are as many as wanted, and a worse one behind them."""
     if len(scores) <= limit or limit < 1:
         return limit < 1

@@ -46,17 +46,12 @@ class Moment:
             return []
         self._require_comparable(vector)
         numbers = self._numbers(sources)
-        if numbers is not None:
-            table = np.zeros(len(self.source_numbers), np.bool_)
-            table[numbers] = True
-            admitted = self.usable & table[self.sources]
-            rows = best_rows(self.matrix, vector, limit=limit, admitted=admitted)
-        elif self.coverage is not None:
-            rows = self.coverage.best_rows(self.matrix, self.usable, vector, limit=limit)
+        if numbers is None and self.coverage is not None:
+            rows, scores = self.coverage.nearest(self.matrix, self.usable, vector, limit=limit)
         else:
-            admitted_all = None if self.all_usable else self.usable
-            rows = best_rows(self.matrix, vector, limit=limit, admitted=admitted_all)
-        scores = cosines(self.matrix, rows, vector)
+            admitted = self._admitted(numbers)
+            rows = best_rows(self.matrix, vector, limit=limit, admitted=admitted)
+            scores = cosines(self.matrix, rows, vector)
         return ranked(self.ids, rows, scores, limit=limit)
 
     def by_words(self, text: str, *, limit: int, sources: frozenset[str] | None) -> list[str]:
@@ -80,6 +75,15 @@ class Moment:
         return {
             name: self.matrix[self.row_of[name]] for name in chunk_ids if self._has_vector(name)
         }
+
+    def _admitted(self, numbers: list[int] | None) -> NDArray[np.bool_] | None:
+        """Which rows to look at; None for all."""
+        if numbers is None:
+            return None if self.all_usable else self.usable
+        table = np.zeros(len(self.source_numbers), np.bool_)
+        table[numbers] = True
+        of_sources: NDArray[np.bool_] = table[self.sources]
+        return self.usable & of_sources
 
     def _has_vector(self, name: str) -> bool:
         row = self.row_of.get(name)

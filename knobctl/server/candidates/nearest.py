@@ -21,7 +21,8 @@ def cosines(
     matrix: NDArray[np.float32], rows: NDArray[np.intp], vector: NDArray[np.float32]
 ) -> NDArray[np.float64]:
     """The cosine of a vector with each of these rows, in [-1, 1]."""
-    products = matrix[rows].astype(np.float64) * vector.astype(np.float64)
+    # Not `astype` first: the copies cost six times the product itself.
+    products = np.multiply(matrix[rows], vector, dtype=np.float64)
     clipped: NDArray[np.float64] = np.clip(products.sum(axis=1), -1.0, 1.0)
     return clipped
 
