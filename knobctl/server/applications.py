@@ -112,7 +112,9 @@ class Engine:
             await send({"type": "websocket.close"})
             return
         started = self._monotonic()
-        answering = Answering(send, _request_id(scope, self._entropy))
+        answering = Answering(
+            send, _request_id(scope, self._entropy), may_leave_unread=_has_body_of_http_1(scope)
+        )
         begin_request(answering.request_id)
         call = begin_call()
         try:
@@ -126,6 +128,8 @@ class Engine:
             return
         service = "/" + scope["path"].lstrip("/").partition("/")[0]
         application = self._services.get(service)
+        largest = LARGEST_INGEST if service.endswith(".Ingest") else LARGEST_BODY
+        body = send.body = Arriving(receive, largest=largest, stopping=self._stopping)
         if application is None:
             await answer(send, 404, {"code": "unimplemented", "message": "no such service"})
         elif not _are_texts(scope["headers"]):
@@ -134,8 +138,8 @@ class Engine:
             await answer(send, 505, {"code": "internal", "message": "gRPC needs HTTP/2"})
         else:
             largest = LARGEST_INGEST if service.endswith(".Ingest") else LARGEST_BODY
-            body = Arriving(receive, largest=largest, stopping=self._stopping)
-            await application(scope, body, send)
+            send.body = Arriving(receive, largest=largest, stopping=self._stopping)
+            await application(scope, send.body, send)
 
     def _note(self, scope: Any, call: Call, status: int, seconds: float) -> None:  # noqa: ANN401  as above
         if scope["path"] in PATHS:
@@ -157,14 +161,24 @@ class Engine:
 class Answering:
     """ASGI's `send`, with the id of the request on the answer, and its length where it is whole.
 
+    An answer ends behind its request: whoever refuses early waits here until the rest has arrived.
     An answer of unknown length goes out in chunks, and each chunk, the empty last one too, is a call of
     the system: measured, a third of the time of a short answer.
+
+    Behind an answer to a request that was not read whole, the server closes the connection of HTTP/1.
+    The answer says so: else the client's next call on it would be lost.
     """
 
-    def __init__(self, send: Any, request_id: str) -> None:  # noqa: ANN401  as above
+    def __init__(self, send: Any, request_id: str, *, may_leave_unread: bool) -> None:  # noqa: ANN401  as above
         self._send = send
+        self._may_leave_unread = may_leave_unread
+        self.body: Arriving | None = None
+        """What was read of the request."""
         self._start: dict[str, Any] | None = None
         self.request_id = request_id
+        self.body: Arriving | None = None
+        """The body of the request."""
+        self._has_trailers = False
         self.status = 499
         """What was answered; 499 where the client went before."""
 
@@ -172,22 +186,38 @@ class Answering:
         """Send a message; the start of an answer waits for the first of its body."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
+            self._has_trailers = message.get("trailers", False)
             named = (b"x-request-id", self.request_id.encode())
             self._start = {**message, "headers": [*message["headers"], named]}
             return
         if self._start is not None:
             start, self._start = self._start, None
+            if self._may_leave_unread and not (self.body and self.body.is_whole):
+                start["headers"].append((b"connection", b"close"))
             if not message.get("more_body", False) and not _has_length(start):
                 length = str(len(message.get("body", b""))).encode()
                 start["headers"].append((b"content-length", length))
             await self._send(start)
         await self._send(message)
 
+    def _ends(self, message: Any) -> bool:  # noqa: ANN401  as above
+        """Whether a message is an answer's last."""
+        if message["type"] == "http.response.trailers":
+            return not message.get("more_trailers", False)
+        return not self._has_trailers and not message.get("more_body", False)
+
 
 def _has_length(start: dict[str, Any]) -> bool:
     """Whether an answer says its length already, or has trailers behind it."""
     return start.get("trailers", False) or any(
         name == b"content-length" for name, _ in start["headers"]
+    )
+
+
+def _has_body_of_http_1(scope: Any) -> bool:  # noqa: ANN401  as above
+    return scope["http_version"] not in {"2", "3"} and any(
+        name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
+        for name, value in scope["headers"]
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from connectrpc.code import Code
@@ -119,18 +120,29 @@ class Arriving:
         self._within_s = within_s
         self._deadline = asyncio.get_running_loop().time() + within_s
         self._bytes = 0
-        self._is_whole = False
+        self.is_whole = False
+        """Whether all of it was read."""
 
     async def __call__(self) -> Any:  # noqa: ANN401  ASGI's own types are no stricter
         """Give the next message."""
-        if self._is_whole:
+        if self.is_whole:
             return await self._receive()
         message = await self._next()
-        while self._largest < self._bytes < REST_OF_A_BODY and not self._is_whole:
+        while self._largest < self._bytes < REST_OF_A_BODY and not self.is_whole:
             message = await self._next()
         if self._bytes > self._largest:
             raise ConnectError(Code.RESOURCE_EXHAUSTED, too_large(self._largest))
         return message
+
+    async def drop_the_rest(self) -> None:
+        """Read what has not arrived yet and drop it, as far as its sender is in time.
+
+        Of a stream of HTTP/2 that was answered before, hypercorn takes the rest of the body for a fault
+        of the whole connection, with every other call on it.
+        """
+        with suppress(ConnectError):
+            while not self._is_whole and self._bytes < REST_OF_A_BODY:
+                await self._next()
 
     async def _next(self) -> Any:  # noqa: ANN401  as above
         try:
@@ -147,5 +159,5 @@ class Arriving:
             ) from error
         if message["type"] == "http.request":
             self._bytes += len(message.get("body", b""))
-        self._is_whole = message["type"] != "http.request" or not message.get("more_body", False)
+        self.is_whole = message["type"] != "http.request" or not message.get("more_body", False)
         return message

@@ -383,6 +383,48 @@ class TestLimits:
         assert answer.startswith(b"HTTP/1.1 503")
         assert b"the engine is stopping" in answer
 
+    @pytest.mark.parametrize(
+        ("path", "kind", "status"),
+        [
+            (GET, "application/json", 401),
+            (GET, "text/plain", 415),
+            (f"{SERVICE}/Nothing", "application/json", 404),
+            ("no.such.Service/Nothing", "application/json", 404),
+        ],
+    )
+    def test_an_answer_before_the_body_says_that_the_connection_ends(
+        self, services: Services, path: str, kind: str, status: int
+    ) -> None:
+        """Else the client's next call on it would be lost."""
+        with served(services) as address:
+            connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=10)
+            with closing(connection):
+                connection.putrequest("POST", f"/{path}")
+                connection.putheader("Content-Type", kind)
+                connection.putheader("Content-Length", "2")
+                connection.endheaders()
+                answer = connection.getresponse()
+                assert (answer.status, answer.headers["connection"]) == (status, "close")
+
+    def test_a_call_that_was_read_whole_leaves_the_connection_open(
+        self, services: Services
+    ) -> None:
+        """Answered or refused, and probes too."""
+        token = services.knobs.new_token(ANNA)
+        sent = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+        with served(services) as address:
+            connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=10)
+            with closing(connection):
+                for method, path, body in [
+                    ("POST", f"/{GET}", "{}"),
+                    ("POST", f"/{UPDATE}", '{"config": {"rrfK": -1}}'),
+                    ("GET", "/healthz", None),
+                ]:
+                    connection.request(method, path, body, sent)
+                    answer = connection.getresponse()
+                    answer.read()
+                    assert answer.headers["connection"] is None
+
 
 class TestStopping:
     """First unready, then the calls in flight, then the end."""
