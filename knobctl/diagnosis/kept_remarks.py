@@ -51,7 +51,8 @@ def on_the_reach_of_vector(case: Case) -> Iterator[Remark]:
     state = (answer.rankers or {}).get("vector")
     if not answer.rows or answer.outcome != Outcome.OK:
         return
-    if state and case.knobs.tenant and depth and not answer.expanded and 0 < state.rows < depth:
+    whole = state is not None and not state.removed_by_cosine and not answer.expanded
+    if state and whole and case.knobs.tenant and depth and 0 < state.rows < depth:
         yield Remark(
             "vector-holds-all",
             "vector",

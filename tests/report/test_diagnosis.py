@@ -15,7 +15,7 @@ from knobctl.knobs import load_catalogue
 from knobctl.report.diagnosis import Drawing, diagnoses_json, diagnoses_text, diagnosis_text
 from knobctl.report.histogram import Shading
 from tests.cli.outputs import faults_of
-from tests.diagnosis.answers import CASES, FIELD_REPORT, Shown, search
+from tests.diagnosis.answers import CASES, FIELD_REPORT, Shown, rankers, search
 
 GOLDEN: Final = Path(__file__).parent / "golden" / "diagnose"
 CATALOGUE: Final = load_catalogue()
@@ -100,6 +100,27 @@ def test_who_may_not_read_knobs_gets_commands_for_the_tenant_all_the_same() -> N
     assert "knobctl diagnose --tenant acme --ask 'a gate?'" in text
     assert "the token may not read the tenant's own, which needs L3" in " ".join(text.split())
     assert "--tenant NAME" not in text
+
+
+@pytest.mark.parametrize(("cut", "says_nothing"), [(0, True), (35, False), (41, False)])
+def test_being_found_by_vector_says_something_where_the_cosine_filter_ran(
+    cut: int, says_nothing: bool
+) -> None:
+    """What is left of a whole corpus is no whole corpus."""
+    vector = {"removedByCosineFloor": cut} if cut else {}
+    shown = Shown(
+        search(
+            FIELD_REPORT,
+            0.3,
+            rankers=rankers(41, 5, 5, vector=vector),
+        ),
+        "floor-removed-some",
+        (),
+        {"vector_min_cosine": 0.2},
+    )
+    ids = {remark.id for remark in diagnosed(shown).remarks}
+    assert ("vector-holds-all" in ids) is says_nothing
+    assert ("cosine-floor-removed-rows" in ids) is not says_nothing
 
 
 def test_two_answers_read_as_agreed() -> None:
