@@ -129,7 +129,7 @@ class Engine:
         service = "/" + scope["path"].lstrip("/").partition("/")[0]
         application = self._services.get(service)
         largest = LARGEST_INGEST if service.endswith(".Ingest") else LARGEST_BODY
-        body = send.body = Arriving(receive, largest=largest, stopping=self._stopping)
+        send.body = Arriving(receive, largest=largest, stopping=self._stopping)
         if application is None:
             await answer(send, 404, {"code": "unimplemented", "message": "no such service"})
         elif not _are_texts(scope["headers"]):
@@ -137,8 +137,6 @@ class Engine:
         elif _is_grpc_without_trailers(scope):
             await answer(send, 505, {"code": "internal", "message": "gRPC needs HTTP/2"})
         else:
-            largest = LARGEST_INGEST if service.endswith(".Ingest") else LARGEST_BODY
-            send.body = Arriving(receive, largest=largest, stopping=self._stopping)
             await application(scope, send.body, send)
 
     def _note(self, scope: Any, call: Call, status: int, seconds: float) -> None:  # noqa: ANN401  as above
@@ -161,12 +159,12 @@ class Engine:
 class Answering:
     """ASGI's `send`, with the id of the request on the answer, and its length where it is whole.
 
-    An answer ends behind its request: whoever refuses early waits here until the rest has arrived.
     An answer of unknown length goes out in chunks, and each chunk, the empty last one too, is a call of
     the system: measured, a third of the time of a short answer.
 
     Behind an answer to a request that was not read whole, the server closes the connection of HTTP/1.
-    The answer says so: else the client's next call on it would be lost.
+    The answer says so: else the client's next call on it would be lost. On HTTP/2 the answer ends only
+    when the request has arrived: else every call on the connection would be lost.
     """
 
     def __init__(self, send: Any, request_id: str, *, may_leave_unread: bool) -> None:  # noqa: ANN401  as above
@@ -176,8 +174,6 @@ class Answering:
         """What was read of the request."""
         self._start: dict[str, Any] | None = None
         self.request_id = request_id
-        self.body: Arriving | None = None
-        """The body of the request."""
         self._has_trailers = False
         self.status = 499
         """What was answered; 499 where the client went before."""
@@ -190,6 +186,8 @@ class Answering:
             named = (b"x-request-id", self.request_id.encode())
             self._start = {**message, "headers": [*message["headers"], named]}
             return
+        if self.body and not self._may_leave_unread and self._ends(message):
+            await self.body.drop_the_rest()
         if self._start is not None:
             start, self._start = self._start, None
             if self._may_leave_unread and not (self.body and self.body.is_whole):

@@ -141,7 +141,7 @@ class Arriving:
         of the whole connection, with every other call on it.
         """
         with suppress(ConnectError):
-            while not self._is_whole and self._bytes < REST_OF_A_BODY:
+            while not self.is_whole and self._bytes < REST_OF_A_BODY:
                 await self._next()
 
     async def _next(self) -> Any:  # noqa: ANN401  as above

@@ -142,8 +142,14 @@ async def answer_calls(
     await asyncio.wait((serving,), timeout=config.graceful_timeout + 1)
     if not serving.done():
         serving.cancel()
-    with suppress(asyncio.CancelledError):
-        await serving
+    try:
+        with suppress(asyncio.CancelledError):
+            await serving
+    except BaseExceptionGroup as failures:
+        if not stopping.begun.is_set():
+            raise
+        # A connection that broke the server's reading of it is no fault of the stop.
+        log.info("a connection was dropped at the stop: %s", _innermost(failures))
 
 
 def _note_trouble(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -155,9 +161,14 @@ def _note_trouble(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> N
     if context.get("message") != "Unhandled exception in client_connected_cb" or error is None:
         loop.default_exception_handler(context)
         return
+    log.info("a connection was dropped, for what it sent is no HTTP: %s", _innermost(error))
+
+
+def _innermost(error: BaseException) -> str:
+    """The name of the first error in groups of errors."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    log.info("a connection was dropped, for what it sent is no HTTP: %s", type(error).__name__)
+    return type(error).__name__
 
 
 def hypercorn_config(listening: Sequence[socket.socket], *, end_within_s: float = 3.0) -> Config:

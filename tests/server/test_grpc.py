@@ -30,6 +30,8 @@ from knobctl.server.wire.health_pb import (
 )
 from knobctl.server.wire.knobs_pb import ContextEngineKnobsConfig
 from knobctl.server.wire.knobs_service_pb import (
+    GetContextEngineKnobsConfigRequest,
+    GetContextEngineKnobsConfigResponse,
     ListConfigAuditEventsRequest,
     ListConfigAuditEventsResponse,
     UpdateContextEngineKnobsConfigRequest,
@@ -334,3 +336,27 @@ class TestStopping:
                 assert check(HealthCheckRequest()).status is SERVING
             started = time.monotonic()
         assert time.monotonic() - started < 3
+
+
+def test_an_early_refusal_leaves_the_other_calls_of_a_connection_alone(
+    tmp_path: Path, open_at: Callable[..., KnobsService]
+) -> None:
+    """A refused call whose body is still on its way breaks neither its connection nor the server's stop."""
+    service = open_at(tmp_path / "engine.db")
+    token = service.new_token(ANNA)
+    with (
+        served(service) as address,
+        grpc.insecure_channel(address.removeprefix("http://")) as channel,
+    ):
+        get = f"{SERVICE}/GetContextEngineKnobsConfig"
+        known = [("authorization", f"Bearer {token}"), ("x-tenant-id", "acme")]
+        for _ in range(30):
+            waiting = unary(channel, get, GetContextEngineKnobsConfigResponse).future(
+                GetContextEngineKnobsConfigRequest(), metadata=known
+            )
+            with pytest.raises(grpc.RpcError) as refused:
+                unary(channel, "another.Service/Get", SearchResponse)(
+                    SearchRequest(query="x" * 20_000)
+                )
+            assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
+            assert waiting.result().tenant_id == "acme"
