@@ -48,7 +48,7 @@ def tune(
         The share of the nearest chunks that it finds then.
     """
     sample = rows[np.linspace(0, len(rows) - 1, min(SAMPLE, len(rows))).astype(np.intp)]
-    lowest = [_lowest_of_the_nearest(matrix[rows] @ matrix[row]) for row in sample]
+    lowest = [_lowest_of_the_nearest((matrix @ matrix[row])[rows]) for row in sample]
     share = 0.0
     for width in WIDTHS:
         coverage.graph.widen(width)
