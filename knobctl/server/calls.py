@@ -75,8 +75,18 @@ def caller() -> Caller:
 
 
 def tenant_named(ctx: Context) -> str | None:
-    """The tenant that the headers of a call name."""
-    return ctx.request_headers.get("x-tenant-id")
+    """The tenant that the headers of a call name.
+
+    Raises:
+        ConnectError: `invalid_argument` if they name two. Who adds a header to a call must not be
+            overruled by one that came with it, nor the other way round.
+    """
+    named = set(ctx.request_headers.getall("x-tenant-id"))
+    if len(named) > 1:
+        raise ConnectError(
+            Code.INVALID_ARGUMENT, "X-Tenant-Id is there twice; a call is for one tenant"
+        )
+    return named.pop() if named else None
 
 
 class Threads:

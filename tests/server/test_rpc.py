@@ -278,6 +278,28 @@ class TestHeaders:
         status, _ = _raw(http, UPDATE, "{nonsense", X_Tenant_Id="other")
         assert status == 404
 
+    @pytest.mark.parametrize(
+        ("tenants", "status"),
+        [(["acme", "other"], 400), (["other", "acme"], 400), (["acme", "acme"], 200)],
+    )
+    def test_a_call_is_for_one_tenant(
+        self, http: OverHttp, tenants: list[str], status: int
+    ) -> None:
+        """A second X-Tenant-Id is neither obeyed nor passed over."""
+        connection = http_client.HTTPConnection(http.address.removeprefix("http://"), timeout=10)
+        with closing(connection):
+            connection.putrequest("POST", f"/{SERVICE}/{GET}")
+            for name, value in [
+                ("Content-Type", "application/json"),
+                ("Content-Length", "2"),
+                ("Authorization", f"Bearer {http.token(ANNA)}"),
+                *(("X-Tenant-Id", tenant) for tenant in tenants),
+            ]:
+                connection.putheader(name, value)
+            connection.endheaders(b"{}")
+            answer = connection.getresponse()
+            assert (answer.status, b"X-Tenant-Id" in answer.read()) == (status, status == 400)
+
     def test_events_take_the_tenant_of_header_or_body(self, http: OverHttp) -> None:
         """The body wins where both stand."""
         _config(http, "{}")
