@@ -22,9 +22,19 @@ def cosines(
 ) -> NDArray[np.float64]:
     """The cosine of a vector with each of these rows, in [-1, 1]."""
     # Not `astype` first: the copies cost six times the product itself.
-    products = np.multiply(matrix[rows], vector, dtype=np.float64)
-    clipped: NDArray[np.float64] = np.clip(products.sum(axis=1), -1.0, 1.0)
+    parts = np.multiply(matrix[rows], vector, dtype=np.float64)
+    clipped: NDArray[np.float64] = np.clip(parts.sum(axis=1), -1.0, 1.0)
     return clipped
+
+
+def products(matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The product of a vector with every row, about.
+
+    Not `matrix @ vector`: that gains nothing from its threads, which wait for memory, and has them spin
+    for some 50 ms afterwards, on the cores that the other rankers need (11 ms against 27 at 200,000 rows).
+    """
+    found: NDArray[np.float32] = np.vecdot(matrix, vector)
+    return found
 
 
 def best_rows(
@@ -36,12 +46,12 @@ def best_rows(
 ) -> NDArray[np.intp]:
     """The rows that are among the nearest, with all that could tie with the last of them; in no order."""
     if admitted is None:
-        return _at_the_top(matrix @ vector, limit)
+        return _at_the_top(products(matrix, vector), limit)
     count = int(np.count_nonzero(admitted))
     if count * _FEW < len(matrix):
         rows = np.flatnonzero(admitted)
-        return rows[_at_the_top(matrix[rows] @ vector, limit)]
-    scores = matrix @ vector
+        return rows[_at_the_top(products(matrix[rows], vector), limit)]
+    scores = products(matrix, vector)
     scores[~admitted] = -np.inf
     return _at_the_top(scores, min(limit, count))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from knobctl.server.candidates.nearest import SAME
+from knobctl.server.candidates.nearest import SAME, products
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ def tune(
         The share of the nearest chunks that it finds then.
     """
     sample = rows[np.linspace(0, len(rows) - 1, min(SAMPLE, len(rows))).astype(np.intp)]
-    lowest = [_lowest_of_the_nearest((matrix @ matrix[row])[rows]) for row in sample]
+    lowest = [_lowest_of_the_nearest(products(matrix, matrix[row])[rows]) for row in sample]
     share = 0.0
     for width in WIDTHS:
         coverage.graph.widen(width)
@@ -74,5 +74,5 @@ def _share_found(
     wanted = min(NEAREST, len(coverage.graph.keys))
     for row, least in zip(sample, lowest, strict=True):
         near = coverage.rows_near(matrix[row], wanted)
-        found += int(np.count_nonzero(matrix[near] @ matrix[row] >= least - SAME))
+        found += int(np.count_nonzero(products(matrix[near], matrix[row]) >= least - SAME))
     return found / (wanted * len(sample))
