@@ -170,13 +170,17 @@ class Session:
     @cached_property
     def engine(self) -> Engine:
         """The engine, opened on first use and closed with the session."""
-        from knobctl.engine.opening import open_engine
+        from knobctl.engine.opening import InProcess, open_engine
 
         engine = open_engine(
             self.target,
             catalogue=self.catalogue,
             network=self._network(),
-            actor=self.actor,
+            in_process=InProcess(
+                actor=self.actor,
+                embedder=os.environ.get("KNOBCTL_EMBEDDER"),
+                embedder_key=os.environ.get("KNOBCTL_EMBEDDER_KEY"),
+            ),
             clock=self.now,
             notice=self.notice,
         )

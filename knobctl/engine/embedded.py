@@ -35,7 +35,13 @@ T = TypeVar("T")
 
 
 def open_embedded(
-    url: str, catalogue: Catalogue, *, actor: str, clock: Callable[[], datetime]
+    url: str,
+    catalogue: Catalogue,
+    *,
+    actor: str,
+    clock: Callable[[], datetime],
+    embedder: str | None = None,
+    embedder_key: str | None = None,
 ) -> EmbeddedEngine:
     """Open the reference engine over a file.
 
@@ -44,13 +50,18 @@ def open_embedded(
         catalogue: The knobs.
         actor: The local user, who becomes the actor of audit events.
         clock: Tells the time, with its zone.
+        embedder: What embeds questions; None for the one that is shipped.
+        embedder_key: For an endpoint that wants one.
 
     Raises:
         EngineError: If the file cannot be used.
     """
     named = url.removeprefix(EMBEDDED)
     store = f"{EMBEDDED}{Path(named).expanduser()}" if named else EMBEDDED
-    return EmbeddedEngine(url, open_services(store, catalogue, clock=clock), actor=actor)
+    services = open_services(
+        store, catalogue, clock=clock, embedder=embedder, embedder_key=embedder_key
+    )
+    return EmbeddedEngine(url, services, actor=actor)
 
 
 class EmbeddedEngine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,12 +15,23 @@ if TYPE_CHECKING:
     from knobctl.knobs import Catalogue
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InProcess:
+    """How the embedded engine runs."""
+
+    actor: str
+    """Who is written into its audit events."""
+    embedder: str | None = None
+    """As `engine serve --embedder` takes it; None for the one that is shipped."""
+    embedder_key: str | None = None
+
+
 def open_engine(
     target: Target,
     *,
     catalogue: Catalogue,
     network: Network,
-    actor: str,
+    in_process: InProcess,
     clock: Callable[[], datetime],
     notice: Callable[[str], None],
 ) -> Engine:
@@ -29,7 +41,7 @@ def open_engine(
         target: Which one; see `knobctl.engine.target.choose_target`.
         catalogue: Its knobs.
         network: Proxy, CA bundle and timeouts, resolved by the caller.
-        actor: Who the embedded engine writes into its audit events.
+        in_process: How the embedded engine runs.
         clock: The embedded engine's clock.
         notice: Told, once each, what the engine cannot protect.
 
@@ -39,7 +51,14 @@ def open_engine(
     if target.is_embedded:
         from knobctl.engine.embedded import open_embedded
 
-        return open_embedded(target.engine, catalogue, actor=actor, clock=clock)
+        return open_embedded(
+            target.engine,
+            catalogue,
+            actor=in_process.actor,
+            clock=clock,
+            embedder=in_process.embedder,
+            embedder_key=in_process.embedder_key,
+        )
     from knobctl.engine.http import HttpEngine
 
     return HttpEngine(

