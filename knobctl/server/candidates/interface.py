@@ -28,8 +28,13 @@ class Candidates(Protocol):
     def ask(self) -> None:
         """See whether the index can be asked, without asking for anything."""
 
-    def follow(self, tenant: str) -> int:
-        """Bring a tenant's index to the newest version of the catalogue, and give that version."""
+    def follow(self, tenant: str, *, known: int | None = None) -> int:
+        """Bring a tenant's index to the newest version of the catalogue, and give that version.
+
+        Args:
+            tenant: Whose chunks.
+            known: The version that the caller has just read: an index that is at it need not ask again.
+        """
 
     def by_vector(
         self, tenant: str, vector: Vector, *, limit: int, sources: frozenset[str] | None

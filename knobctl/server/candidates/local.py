@@ -53,9 +53,12 @@ class LocalCandidates:
     def ask(self) -> None:
         """Whatever is in this process can be asked."""
 
-    def follow(self, tenant: str) -> int:
+    def follow(self, tenant: str, *, known: int | None = None) -> int:
         """Bring a tenant's index to the newest version of the catalogue."""
-        version = self._index(tenant).follow()
+        index = self._index(tenant)
+        if known is not None and index.moment is not None and index.moment.version == known:
+            return known
+        version = index.follow()
         self._let_go()
         return version
 

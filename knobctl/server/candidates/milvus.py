@@ -79,7 +79,7 @@ class MilvusCandidates:
         """See whether the server answers."""
         self._server.has("knobctl")
 
-    def follow(self, tenant: str) -> int:
+    def follow(self, tenant: str, *, known: int | None = None) -> int:  # noqa: ARG002  how far it is, the store knows
         """Bring a tenant's index to the newest version of the catalogue."""
         with self._store.reading() as session:
             number = session.corpus.indexed(self._index, _EVERY_TENANT)

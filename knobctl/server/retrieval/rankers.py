@@ -53,6 +53,8 @@ class Question:
     timeout_s: float
     query_vector: Vector | None = None
     """Of the query itself, where it is known already."""
+    corpus_version: int | None = None
+    """What the catalogue was at a moment ago; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +132,7 @@ class Rankers:
 
     def _vectors(self, question: Question, watch: Stopwatch) -> list[Vector]:
         with watch.preparation():
-            self._candidates.follow(question.tenant)
+            self._candidates.follow(question.tenant, known=question.corpus_version)
             self._require_same_embedder()
         known = [] if question.query_vector is None else [question.query_vector]
         texts = question.queries[len(known) :]
@@ -152,7 +154,7 @@ class Rankers:
 
     def _by_words(self, question: Question, watch: Stopwatch) -> Found:
         with watch.preparation():
-            self._candidates.follow(question.tenant)
+            self._candidates.follow(question.tenant, known=question.corpus_version)
         return Found(
             lists=[
                 self._candidates.by_words(

@@ -151,6 +151,7 @@ class Retrieval:
             depths=settings.depths,
             recent_since=rfc3339(since),
             timeout_s=settings.timeout_s,
+            corpus_version=request.corpus_version,
         )
 
 

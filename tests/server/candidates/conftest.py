@@ -28,8 +28,8 @@ class LocalGraph(LocalCandidates):
     def __init__(self, store: Store, index_folder: Path) -> None:
         super().__init__(store, index_folder=index_folder, exact_up_to=3)
 
-    def follow(self, tenant: str) -> int:
-        version = super().follow(tenant)
+    def follow(self, tenant: str, *, known: int | None = None) -> int:
+        version = super().follow(tenant, known=known)
         self.settle(tenant)
         return version
 

@@ -81,6 +81,14 @@ class TestFollowing:
         assert corpus.words("berry") == beside.words("berry") == ["c"]
         assert corpus.near() == beside.near() == ["a", "c"]
 
+    def test_a_version_that_the_caller_has_read_leads_to_it(self, corpus: Corpus) -> None:
+        """Where the index is behind it, it follows; where it is at it, nothing is missing."""
+        corpus.write(chunk("a", "apple"))
+        write(corpus.store, corpus.tenant, [chunk("b", "apple")])
+        assert corpus.index.follow(corpus.tenant, known=2) == 2
+        assert corpus.words("apple") == ["a", "b"]
+        assert corpus.index.follow(corpus.tenant, known=2) == 2
+
     def test_what_is_not_indexed_may_change_too(self, corpus: Corpus) -> None:
         """A chunk with another time or other metadata is where it was."""
         corpus.write(chunk("a", "apple"), chunk("b", "berry"))

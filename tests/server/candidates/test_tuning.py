@@ -20,7 +20,8 @@ def matrix() -> Matrix:
     """Vectors without any order in them: what a graph has most trouble with."""
     noise = np.random.default_rng(1).normal(size=(len(ROWS), 96))
     length = np.linalg.norm(noise, axis=1, keepdims=True)
-    return np.divide(noise, length).astype(np.float32).reshape(len(ROWS), 96)
+    vectors: Matrix = np.divide(noise, length).astype(np.float32)
+    return vectors
 
 
 @pytest.fixture(scope="module")

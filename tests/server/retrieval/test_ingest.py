@@ -396,10 +396,10 @@ def test_an_index_that_fails_does_not_lose_the_write(
     class Failing(LocalCandidates):
         fails = True
 
-        def follow(self, tenant: str) -> int:
+        def follow(self, tenant: str, *, known: int | None = None) -> int:
             if self.fails:
                 raise CandidatesUnavailableError("no route to index")
-            return super().follow(tenant)
+            return super().follow(tenant, known=known)
 
     indexes: list[Failing] = []
 
