@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     import numpy as np
     from numpy.typing import NDArray
 
@@ -52,12 +50,6 @@ class Candidates(Protocol):
         self, tenant: str, text: str, *, limit: int, sources: frozenset[str] | None
     ) -> list[str]:
         """The best lexical matches by BM25, best first, then by id; none where no word of the text is indexed."""
-
-    def cosines(self, tenant: str, vector: Vector, chunk_ids: Collection[str]) -> dict[str, float]:
-        """The cosine between a vector and each of these chunks that is there."""
-
-    def vectors(self, tenant: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
-        """The vector of each of these chunks that is there."""
 
     def close(self) -> None:
         """Give back connections and files."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from knobctl.server.candidates.tenant import TenantIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from pathlib import Path
 
     from knobctl.server.candidates.interface import Vector
@@ -73,14 +72,6 @@ class LocalCandidates:
     ) -> list[str]:
         """The best lexical matches."""
         return self._moment(tenant).by_words(text, limit=limit, sources=sources)
-
-    def cosines(self, tenant: str, vector: Vector, chunk_ids: Collection[str]) -> dict[str, float]:
-        """The cosine between a vector and each of these chunks."""
-        return self._moment(tenant).cosines(vector, chunk_ids)
-
-    def vectors(self, tenant: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
-        """The vector of each of these chunks."""
-        return self._moment(tenant).vectors(chunk_ids)
 
     def settle(self, tenant: str) -> None:
         """Wait until no graph of a tenant is being built."""

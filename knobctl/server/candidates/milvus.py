@@ -18,7 +18,7 @@ from knobctl.server.candidates.nearest import cosines, ranked
 from knobctl.server.candidates.words import by_ties, ends_of_ties, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -130,15 +130,6 @@ class MilvusCandidates:
                 return [name for name in by_ties(ids, ends) if name in there][:limit]
             fetched = _most(2 * fetched)
 
-    def cosines(self, tenant: str, vector: Vector, chunk_ids: Collection[str]) -> dict[str, float]:
-        """The cosine between a vector and each of these chunks."""
-        return self._compared(tenant, vector, chunk_ids, None)
-
-    def vectors(self, tenant: str, chunk_ids: Collection[str]) -> dict[str, Vector]:
-        """The vector of each of these chunks."""
-        dimensions, found = self._catalogued(tenant, chunk_ids)
-        return _usable(found.values(), dimensions)
-
     def close(self) -> None:
         """Close the connection."""
         self._server.close()
@@ -237,7 +228,9 @@ class MilvusCandidates:
         """The cosines of those of these chunks that the catalogue has, in these sources."""
         if not chunk_ids:
             return {}
-        dimensions, found = self._catalogued(tenant, chunk_ids)
+        with self._store.reading() as session:
+            dimensions = _dimensions(session)
+            found = session.corpus.chunks(tenant, chunk_ids, vectors=True)
         vectors = _usable(
             (chunk for chunk in found.values() if _is_admitted(chunk, sources)), dimensions
         )
@@ -250,12 +243,6 @@ class MilvusCandidates:
             )
         scores = cosines(np.stack(list(vectors.values())), np.arange(len(vectors)), vector)
         return dict(zip(vectors, scores.tolist(), strict=True))
-
-    def _catalogued(
-        self, tenant: str, chunk_ids: Collection[str]
-    ) -> tuple[int, Mapping[str, Chunk]]:
-        with self._store.reading() as session:
-            return _dimensions(session), session.corpus.chunks(tenant, chunk_ids, vectors=True)
 
     def _admitted(
         self, tenant: str, chunk_ids: Collection[str], sources: frozenset[str] | None

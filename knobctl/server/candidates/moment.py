@@ -11,7 +11,7 @@ from knobctl.server.candidates.interface import CandidatesUnavailableError
 from knobctl.server.candidates.nearest import best_rows, cosines, ranked
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,7 +27,8 @@ class Moment:
     version: int
     ids: Sequence[str]
     """By row. The list goes on growing behind the rows of this moment."""
-    row_of: Mapping[str, int]
+    chunks: int
+    """How many are there: rows, less those that are dead."""
     source_numbers: Mapping[str, int]
     matrix: NDArray[np.float32]
     sources: NDArray[np.int32]
@@ -42,7 +43,7 @@ class Moment:
         self, vector: Vector, *, limit: int, sources: frozenset[str] | None
     ) -> list[tuple[str, float]]:
         """The nearest chunks with their cosines."""
-        if not self.row_of:
+        if not self.chunks:
             return []
         self._require_comparable(vector)
         numbers = self._numbers(sources)
@@ -61,21 +62,6 @@ class Moment:
             return []
         return self.words.ranked(text, self.ids, limit=limit, sources=numbers)
 
-    def cosines(self, vector: Vector, chunk_ids: Collection[str]) -> dict[str, float]:
-        """The cosine between a vector and each of these chunks."""
-        names = [name for name in chunk_ids if self._has_vector(name)]
-        if not names:
-            return {}
-        self._require_comparable(vector)
-        rows = np.array([self.row_of[name] for name in names], np.intp)
-        return dict(zip(names, cosines(self.matrix, rows, vector).tolist(), strict=True))
-
-    def vectors(self, chunk_ids: Collection[str]) -> dict[str, Vector]:
-        """The vector of each of these chunks."""
-        return {
-            name: self.matrix[self.row_of[name]] for name in chunk_ids if self._has_vector(name)
-        }
-
     def _admitted(self, numbers: list[int] | None) -> NDArray[np.bool_] | None:
         """Which rows to look at; None for all."""
         if numbers is None:
@@ -84,10 +70,6 @@ class Moment:
         table[numbers] = True
         of_sources: NDArray[np.bool_] = table[self.sources]
         return self.usable & of_sources
-
-    def _has_vector(self, name: str) -> bool:
-        row = self.row_of.get(name)
-        return row is not None and bool(self.usable[row])
 
     def _numbers(self, sources: frozenset[str] | None) -> list[int] | None:
         """Numbers of the sources to look in; None where they are all that there are."""

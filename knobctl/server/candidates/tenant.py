@@ -66,7 +66,7 @@ class TenantIndex:
     @property
     def chunks(self) -> int:
         """How many chunks are held in memory."""
-        return len(self.moment.row_of) if self.moment else 0
+        return self.moment.chunks if self.moment else 0
 
     def follow(self) -> int:
         """Bring the indexes to the newest version, and give that."""
@@ -135,7 +135,7 @@ class TenantIndex:
         return Moment(
             version=version,
             ids=rows.ids,
-            row_of=dict(rows.row_of),
+            chunks=len(rows.row_of),
             source_numbers=dict(rows.source_numbers),
             matrix=rows.matrix[: rows.size],
             sources=rows.sources[: rows.size],

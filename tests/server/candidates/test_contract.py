@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from knobctl.server.candidates.interface import CandidatesUnavailableError
+from knobctl.server.candidates.nearest import cosines
 from tests.server.corpora import DIMENSIONS, at_angle, chunk, unit, write
 
 if TYPE_CHECKING:
@@ -52,8 +53,6 @@ class TestFollowing:
         """No failure, and version 0."""
         assert corpus.index.follow(corpus.tenant) == 0
         assert corpus.near() == corpus.words("anything") == []
-        assert corpus.index.cosines(corpus.tenant, vector(), ["a"]) == {}
-        assert corpus.index.vectors(corpus.tenant, ["a"]) == {}
 
     def test_it_follows_writes_replacements_and_removals(self, corpus: Corpus) -> None:
         """And gives the version that it came to."""
@@ -104,9 +103,9 @@ class TestFollowing:
         other.write(chunk("a", "cherry", vector=at_angle(60)))
         assert (corpus.near(), other.near()) == (["a", "b"], ["a"])
         assert (corpus.words("cherry"), other.words("cherry")) == ([], ["a"])
-        assert other.index.cosines(other_tenant, vector(), ["a", "b"]) == {
-            "a": pytest.approx(0.5, abs=1e-6)
-        }
+        ((name, cosine),) = other.index.by_vector(other_tenant, vector(), limit=9, sources=None)
+        assert name == "a"
+        assert cosine == pytest.approx(0.5, abs=1e-6)
         other.write(removed=("a",))
         assert corpus.near() == ["a", "b"]
 
@@ -147,16 +146,19 @@ class TestVectors:
         assert corpus.near(2, frozenset(["nowhere", 'x" or source != "'])) == []
         assert corpus.near(2, frozenset()) == []
 
-    def test_cosines_and_vectors_of_named_chunks(self, corpus: Corpus) -> None:
-        """The same numbers as the ranking gives; ids that are not there are left out."""
-        corpus.write(*(chunk(f"c{n}", vector=at_angle(7 * n)) for n in range(12)))
-        ranked = dict(corpus.index.by_vector(corpus.tenant, vector(), limit=12, sources=None))
-        named = corpus.index.cosines(corpus.tenant, vector(), [*ranked, "nobody"])
-        assert named == ranked
-        vectors = corpus.index.vectors(corpus.tenant, ["c3", "nobody"])
-        assert list(vectors) == ["c3"]
-        assert vectors["c3"].tolist() == vector(at_angle(21)).tolist()
-        assert corpus.index.vectors(corpus.tenant, []) == {}
+    def test_the_cosines_are_those_of_the_catalogue_s_vectors(self, corpus: Corpus) -> None:
+        """To the last bit, whatever else is in the list: what is reckoned from the catalogue is the same number."""
+        chunks = [chunk(f"c{n}", source_id="xy"[n % 2], vector=at_angle(7 * n)) for n in range(12)]
+        corpus.write(*chunks)
+        query = vector(at_angle(3))
+        reckoned = {
+            one.chunk_id: cosines(vector(one.vector)[None], np.zeros(1, np.intp), query).item()
+            for one in chunks
+        }
+        for limit, sources, count in ((12, None, 12), (3, None, 3), (12, frozenset("y"), 6)):
+            found = dict(corpus.index.by_vector(corpus.tenant, query, limit=limit, sources=sources))
+            assert len(found) == count
+            assert found == {name: reckoned[name] for name in found}
 
     @pytest.mark.parametrize(
         "wrong",

@@ -189,9 +189,8 @@ class TestTogether:
         def answers() -> list[object]:
             return [
                 before.by_words("apple berry", limit=9, sources=None),
+                before.by_vector(VECTOR, limit=9, sources=None),
                 before.by_vector(VECTOR, limit=9, sources=frozenset("x")),
-                before.cosines(VECTOR, "abcd"),
-                {name: found.tolist() for name, found in before.vectors("abcd").items()},
             ]
 
         begun = answers()
@@ -250,8 +249,6 @@ class TestVectorsThatAreNone:
         write(store, "acme", [chunk("bad", "heron", vector=wrong), chunk("good", "heron")])
         assert _near(candidates, 9) == ["good"]
         assert candidates.by_words("acme", "heron", limit=9, sources=None) == ["bad", "good"]
-        assert list(candidates.cosines("acme", VECTOR, ["bad", "good"])) == ["good"]
-        assert list(candidates.vectors("acme", ["bad", "good"])) == ["good"]
 
 
 class TestGraph:
@@ -545,7 +542,6 @@ def _everything(
             candidates.by_vector(tenant, vector, limit=limit, sources=sources)
             for vector in (VECTOR, np.frombuffer(at_angle(20), "<f4"))
         ),
-        candidates.cosines(tenant, VECTOR, NAMES),
     ]
 
 
