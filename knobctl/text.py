@@ -54,6 +54,11 @@ def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | No
     return close[0] if close else None
 
 
+def has_surrogates(text: str) -> bool:
+    """Whether a text holds lone surrogates, which JSON can carry and UTF-8 cannot."""
+    return not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text)
+
+
 def count(number: int, noun: str) -> str:
     """Write a number with its noun: `1 tenant`, `2 tenants`, `12,345 tenants`, `3 policies`."""
     if number == 1:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from knobctl.diagnosis import (
     Answer,
+    Asked,
     Comparison,
     Diagnosis,
     TenantKnobs,
@@ -19,7 +20,6 @@ from knobctl.diagnosis import (
     read_answer,
 )
 from knobctl.diagnosis.answer import Corpus, Outcome
-from knobctl.diagnosis.case import Asked
 from knobctl.diagnosis.reading import read_corpus
 from knobctl.diagnosis.unwrapping import MAX_BYTES
 from knobctl.errors import AnswerError, InputError, UsageError

@@ -5,14 +5,16 @@ are laid out in `knobctl.report.diagnosis`.
 """
 
 from knobctl.diagnosis.answer import Answer, Surface
+from knobctl.diagnosis.case import Action, Asked, Diagnosis, Remark, Verdict
 from knobctl.diagnosis.comparing import Comparison, compare
-from knobctl.diagnosis.diagnosing import Action, Diagnosis, Remark, Verdict, diagnose
+from knobctl.diagnosis.diagnosing import diagnose
 from knobctl.diagnosis.reading import read_answer
 from knobctl.diagnosis.tenant_knobs import TenantKnobs
 
 __all__ = [
     "Action",
     "Answer",
+    "Asked",
     "Comparison",
     "Diagnosis",
     "Remark",

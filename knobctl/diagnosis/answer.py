@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from knobctl.fusion.reach import Names
 
+BANDS: Final = 20
+"""Of the histogram in an answer, from 0 to 1."""
 SEARCH_FLOOR: Final = 0.7
 """What Search applies where a request has no floor of its own. Source: the given page, "Scope"."""
 
@@ -109,7 +111,7 @@ class Answer:
     best_removed: float | None = None
     corpus_version: str | None = None
     bands: tuple[int, ...] | None = None
-    """Candidates before the floor, in 20 bands."""
+    """Candidates before the floor, in `BANDS` bands."""
     last_good_knobs: bool = False
     fallback_used: bool = False
     fallback_reason: str = ""

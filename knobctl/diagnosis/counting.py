@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from knobctl.diagnosis.answer import Surface
+from knobctl.diagnosis.answer import BANDS, Surface
 from knobctl.fusion import exact
 
 if TYPE_CHECKING:
     from knobctl.diagnosis.answer import Answer
-
-_BANDS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +84,11 @@ def would_keep(answer: Answer, floor: Fraction) -> WhatIf | None:
 def _by_bands(
     answer: Answer, bands: tuple[int, ...], floor: Fraction, shown: int
 ) -> tuple[int, int]:
-    above = sum(number for at, number in enumerate(bands) if Fraction(at, _BANDS) >= floor)
+    above = sum(number for at, number in enumerate(bands) if Fraction(at, BANDS) >= floor)
     split = sum(
         number
         for at, number in enumerate(bands)
-        if Fraction(at, _BANDS) < floor <= Fraction(at + 1, _BANDS)
+        if Fraction(at, BANDS) < floor <= Fraction(at + 1, BANDS)
     )
     at_least, at_most = max(above, shown), above + split
     best = answer.best_removed

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from knobctl.diagnosis import doubts, floor_remarks, kept_remarks, pipeline_remarks
 from knobctl.diagnosis.advice import advice
-from knobctl.diagnosis.case import Action, Asked, Case, Diagnosis, Remark, Verdict
+from knobctl.diagnosis.case import Case, Diagnosis, Remark, Verdict
 from knobctl.diagnosis.counting import would_keep
 from knobctl.diagnosis.verdicts import headline, verdict_of
 
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from knobctl.diagnosis.answer import Answer
+    from knobctl.diagnosis.case import Asked
     from knobctl.diagnosis.tenant_knobs import TenantKnobs
-
-__all__ = ["Action", "Asked", "Case", "Diagnosis", "Remark", "Verdict", "diagnose"]
 
 
 def diagnose(

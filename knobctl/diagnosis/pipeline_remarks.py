@@ -1,4 +1,4 @@
-"""Remarks on the other steps of the pipeline: expansion, cosine filter, no-match gate, prompt."""
+"""Remarks on the other steps of the pipeline: what never ran or found nothing, expansion, cosine filter, no-match gate."""
 
 from __future__ import annotations
 

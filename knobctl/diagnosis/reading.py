@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.diagnosis.answer import (
+    BANDS,
     Answer,
     CallError,
     Corpus,
@@ -20,7 +21,6 @@ from knobctl.diagnosis.unwrapping import ASSEMBLE, is_answer, object_in, unwrapp
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-BANDS: Final = 20
 ENUM_PREFIX: Final = "retrieval_outcome_"
 _GRPC_CODES: Final = (
     "ok", "canceled", "unknown", "invalid_argument", "deadline_exceeded", "not_found",
@@ -129,7 +129,7 @@ def _states_floor(fields: Fields) -> bool:
 
 
 def _shared(fields: Fields) -> dict[str, Any]:
-    """What both surfaces say of the floor."""
+    """What both surfaces say in the same fields."""
     removed = fields.count("resultsBelowThreshold")
     floor = fields.number("effectiveMinScore")
     if floor is None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from knobctl.diagnosis.answer import Answer, Row
     from knobctl.diagnosis.tenant_knobs import TenantKnobs
     from knobctl.fusion import Reach
+    from knobctl.fusion import Row as FusionRow
     from knobctl.fusion.reach import Names
 
 SLACK: Final = 1e-9
@@ -65,18 +66,20 @@ class Scale:
     @cached_property
     def classes(self) -> Mapping[Names, Fraction]:
         """The ceiling of each set of live rankers that can have found a hit, small sets first."""
-        reached = self.reach(Fraction(1))
-        if reached is None or len(self.live) > _MOST_LIVE:
-            return {}
-        return {row.found_by: row.ceiling for row in reached.rows if row.live == self.live}
+        return {row.found_by: row.ceiling for row in self._rows}
 
     @cached_property
     def lowest(self) -> Mapping[Names, Fraction]:
         """The lowest score of each of these sets, where the depths are known; else 0."""
+        return {row.found_by: row.lowest for row in self._rows}
+
+    @cached_property
+    def _rows(self) -> list[FusionRow]:
+        """What the arithmetic says of each of these sets; nothing where there are too many."""
         reached = self.reach(Fraction(1))
         if reached is None or len(self.live) > _MOST_LIVE:
-            return {}
-        return {row.found_by: row.lowest for row in reached.rows if row.live == self.live}
+            return []
+        return [row for row in reached.rows if row.live == self.live]
 
     def by_size(self) -> dict[int, list[Fraction]]:
         """The distinct ceilings of hits that one, two, ... rankers found."""

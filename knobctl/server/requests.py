@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from knobctl.knobs import KnobType
 from knobctl.server.audit import rfc3339
 from knobctl.server.refusal import Violation, invalid
-from knobctl.text import spelled, visible
+from knobctl.text import has_surrogates, spelled, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,7 +71,7 @@ def accepted_reason(reason: str) -> str:
     """Give the reason, if it is text of a reasonable length."""
     if len(reason) > LONGEST_REASON:
         raise invalid(Violation("reason", f"the reason is longer than {LONGEST_REASON} characters"))
-    if _has_surrogates(reason):
+    if has_surrogates(reason):
         raise invalid(Violation("reason", "the reason is no valid Unicode text"))
     return reason
 
@@ -135,7 +135,3 @@ def accepted_position(token: str, pattern: str) -> str | None:
     if match is None:
         raise invalid(Violation("page_token", "page_token is none that this list gave"))
     return match[1]
-
-
-def _has_surrogates(text: str) -> bool:
-    return any("\ud800" <= char <= "\udfff" for char in text)

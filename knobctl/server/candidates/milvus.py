@@ -106,7 +106,7 @@ class MilvusCandidates:
                 np.fromiter(exact.values(), np.float64, len(exact)),
                 limit=limit,
             )
-            complete = len(found) < fetched or fetched == _most(fetched + 1)
+            complete = len(found) < fetched or fetched == MOST_ROWS
             if complete or (len(best) == limit and best[-1][1] > last + _ROUGH):
                 return best
             fetched = _most(2 * fetched)
@@ -125,7 +125,7 @@ class MilvusCandidates:
             ends = ends_of_ties([score for _, score in found])
             there = self._admitted(tenant, ids, sources)
             settled = sum(name in there for name in ids[: ends[-2] if len(ends) > 1 else 0])
-            complete = len(found) < fetched or fetched == _most(fetched + 1)
+            complete = len(found) < fetched or fetched == MOST_ROWS
             if complete or settled >= limit:
                 return [name for name in by_ties(ids, ends) if name in there][:limit]
             fetched = _most(2 * fetched)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.server.refusal import Violation, invalid
 from knobctl.server.retrieval.model import SEARCH_FLOOR
+from knobctl.text import has_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,7 @@ def accepted_text(text: str, field: str) -> str:
     Raises:
         ServiceError: `invalid_argument`.
     """
-    if any("\ud800" <= char <= "\udfff" for char in text):
+    if has_surrogates(text):
         raise invalid(Violation(field, f"{field} is no valid Unicode text"))
     return text
 

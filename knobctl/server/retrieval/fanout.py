@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -60,9 +59,7 @@ class Stopwatch:
 class FanOut:
     """Threads for each ranker. Safe to use from several threads."""
 
-    def __init__(
-        self, rankers: tuple[str, ...], *, monotonic: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, rankers: tuple[str, ...], *, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._threads = {
             name: ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix=f"ranker-{name}")

@@ -1,4 +1,4 @@
-"""The confidence gate: whether a first pass will do, and what an expansion pass may keep."""
+"""The gates: whether a first pass will do, what an expansion pass may keep, and whether anything matches at all."""
 
 from __future__ import annotations
 

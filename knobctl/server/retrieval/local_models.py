@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.errors import EngineError
 from knobctl.server.retrieval.embedder import EmbedderUnavailableError
+from knobctl.server.retrieval.tokens import FRAME
 from knobctl.server.store.corpus import EmbedderIdentity
 
 if TYPE_CHECKING:
@@ -113,5 +114,6 @@ def _sentence_transformers(model: str) -> _Loaded:
     )
     read: int = loaded.max_seq_length or LONGEST
     return _Loaded(
-        lambda texts: loaded.encode(list(texts), show_progress_bar=False), min(LONGEST, read - 2)
+        lambda texts: loaded.encode(list(texts), show_progress_bar=False),
+        min(LONGEST, read - FRAME),
     )

@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 from knobctl.errors import EngineError
-from knobctl.server.retrieval.tokens import wordpiece
+from knobctl.server.retrieval.tokens import FRAME, wordpiece
 from knobctl.server.store.corpus import EmbedderIdentity
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ class MiniLm:
     """The model; its weights are read when the first text is embedded."""
 
     identity: Final = IDENTITY
-    longest: Final = LONGEST - 2
-    """Without [CLS] and [SEP]."""
+    longest: Final = LONGEST - FRAME
 
     def __init__(self, weights: Path | None = None) -> None:
         """Name the weights without reading them.

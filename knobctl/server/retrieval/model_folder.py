@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.errors import EngineError
 from knobctl.server.retrieval.minilm import LONGEST
+from knobctl.server.retrieval.tokens import FRAME
 from knobctl.server.store.corpus import EmbedderIdentity
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class FolderModel:
     """The model of a folder, loaded when it is first asked for."""
 
-    longest: Final = LONGEST - 2
+    longest: Final = LONGEST - FRAME
 
     def __init__(self, folder: Path) -> None:
         """Name the folder without reading it."""

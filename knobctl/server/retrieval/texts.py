@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.server.audit import rfc3339
 from knobctl.server.refusal import Violation, invalid
-from knobctl.text import INVISIBLE, count
+from knobctl.text import INVISIBLE, count, has_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -173,6 +173,6 @@ def _trouble(value: str) -> str:
     """What no store can keep."""
     if "\x00" in value:
         return "holds the character NUL"
-    if any("\ud800" <= char <= "\udfff" for char in value) if not value.isascii() else False:
+    if has_surrogates(value):
         return "is no valid Unicode text"
     return ""

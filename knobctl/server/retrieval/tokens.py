@@ -11,12 +11,14 @@ if TYPE_CHECKING:
 
 VOCABULARY: Final = Path(__file__).with_name("wordpiece") / "vocab.txt"
 """BERT's, uncased; see ORIGIN.md beside it."""
+FRAME: Final = 2
+"""Tokens that are put around a text: [CLS] and [SEP]."""
 MOST_TOKENS_A_CHARACTER: Final = 4
 """A Hangul syllable is taken apart into up to three letters, each of which may be a token."""
 
 
 def count_tokens(text: str) -> int:
-    """How many tokens a text has, whatever the embedder; its frame ([CLS], [SEP]) is not counted."""
+    """How many tokens a text has, whatever the embedder; its frame is not counted."""
     return len(counting().encode(text, add_special_tokens=False))
 
 

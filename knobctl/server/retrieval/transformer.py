@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 BATCH: Final = 32
 """Texts in one run. Larger ones were no faster on two cores, and hold more memory."""
-FRAME: Final = 2
-"""Tokens that are put around a text: [CLS] and [SEP]."""
 
 
 class Transformer:

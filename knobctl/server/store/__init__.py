@@ -1,4 +1,4 @@
-"""Where the engine keeps knobs, audit events and principals."""
+"""Where the engine keeps knobs, audit events, principals and the catalogue of chunks."""
 
 from __future__ import annotations
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+from knobctl.server.store.interface import StoreUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+
+_PIECE: Final = re.compile(r"#[1-9][0-9]*")
+"""What splitting adds to the id of a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +80,28 @@ class Description:
 def corpus_version(version: int) -> str:
     """Spell a corpus' version as answers do: `c12`, `c0` where nothing was ever taken in."""
     return f"c{version}"
+
+
+def is_of_text(chunk_id: str, text_id: str) -> bool:
+    """Whether a chunk can have come of the text with an id: `a` of `a`, and so can the pieces `a#1`, `a#2`."""
+    return chunk_id == text_id or (
+        chunk_id.startswith(text_id) and _PIECE.fullmatch(chunk_id, len(text_id)) is not None
+    )
+
+
+def read_metadata(text: str) -> dict[str, str]:
+    """Read metadata from the JSON that a store keeps.
+
+    Raises:
+        StoreUnavailableError: If it is none.
+    """
+    if text == "{}":  # what most have; 200,000 are read when an index is built
+        return {}
+    try:
+        found: dict[str, str] = json.loads(text)
+    except ValueError as error:
+        raise StoreUnavailableError("the store holds metadata that is no JSON") from error
+    return found
 
 
 class CorpusSession(Protocol):

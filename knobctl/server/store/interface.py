@@ -1,4 +1,4 @@
-"""What the knobs service needs of a store. One contract suite runs over every store."""
+"""What the services need of a store; the catalogue of chunks is in `corpus`. One contract suite runs over every store."""
 
 from __future__ import annotations
 
@@ -107,6 +107,9 @@ class Session(Protocol):
 
 class Store(Protocol):
     """A store. Safe to use from several threads, and by several processes at once."""
+
+    reads_at_once: bool
+    """Whether reading one set takes microseconds and waits for nobody: then it is not worth a thread."""
 
     def reading(self) -> AbstractContextManager[Session]:
         """A session that sees one moment of the store.

@@ -68,6 +68,8 @@ SELECT set_config('statement_timeout', '{STATEMENT_TIMEOUT_S}s', false),
 class PostgresStore:
     """Knobs, audit events, principals and the catalogue of chunks in one PostgreSQL database."""
 
+    reads_at_once = False
+
     def __init__(self, url: str, shown: str, catalogue: Catalogue) -> None:
         """Connect, and bring the schema forward.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import func, or_, select
@@ -15,6 +14,8 @@ from knobctl.server.store.corpus import (
     Description,
     EmbedderIdentity,
     SourceCount,
+    is_of_text,
+    read_metadata,
 )
 from knobctl.server.store.interface import StoreUnavailableError
 from knobctl.server.store.postgres_tables import (
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Row
 
-_PIECE: Final = re.compile(r"#[1-9][0-9]*\Z")
-"""What splitting adds to the id of a text."""
 _WITHOUT_VECTOR: Final = [column for column in CHUNKS.c if column.name != "vector"]
 
 
@@ -96,8 +95,7 @@ class PostgresCorpus:
             .where(CHUNKS.c.tenant_id == tenant, or_(named == chunk_id, behind))
             .order_by(named)
         ).scalars()
-        own = len(chunk_id)
-        return [name for name in found if len(name) == own or _PIECE.match(name, own)]
+        return [name for name in found if is_of_text(name, chunk_id)]
 
     def write(
         self, tenant: str, chunks: Sequence[tuple[Chunk, str]], removed: Collection[str]
@@ -307,16 +305,6 @@ def _chunk(row: Row[Any]) -> Chunk:
         source_id=row.source_id,
         text=row.text,
         created_at=row.created_at,
-        metadata=_metadata(row.metadata),
+        metadata=read_metadata(row.metadata),
         vector=getattr(row, "vector", b""),
     )
-
-
-def _metadata(text: str) -> dict[str, str]:
-    if text == "{}":  # what most have
-        return {}
-    try:
-        found: dict[str, str] = json.loads(text)
-    except ValueError as error:
-        raise StoreUnavailableError("the store holds metadata that is no JSON") from error
-    return found

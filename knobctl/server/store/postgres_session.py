@@ -1,4 +1,4 @@
-"""One transaction of the store in PostgreSQL: sets, audit events and principals."""
+"""One transaction of the store in PostgreSQL: sets, audit events, principals, and the way to the catalogue."""
 
 from __future__ import annotations
 

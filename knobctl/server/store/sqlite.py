@@ -50,6 +50,8 @@ def _what_to_do(error: Exception) -> str:
 class SqliteStore:
     """Knobs, audit events, principals and the catalogue of chunks in one SQLite file."""
 
+    reads_at_once = True
+
     def __init__(self, path: Path, catalogue: Catalogue) -> None:
         """Open the file, make it where it is missing, and bring its schema forward.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.server.store.corpus import (
@@ -12,6 +11,8 @@ from knobctl.server.store.corpus import (
     Description,
     EmbedderIdentity,
     SourceCount,
+    is_of_text,
+    read_metadata,
 )
 from knobctl.server.store.interface import StoreUnavailableError
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterator, Sequence
 
-_PIECE: Final = re.compile(r"#[1-9][0-9]*\Z")
-"""What splitting adds to the id of a text."""
 _AMONG: Final = "IN (SELECT value FROM json_each(?))"
 """Not one place per value: SQLite limits their number."""
 _COLUMNS: Final = "chunk_id, document_id, source_id, text, created_at, metadata"
@@ -74,8 +73,7 @@ class SqliteCorpus:
             " AND (chunk_id = ? OR (chunk_id > ? AND chunk_id < ?)) ORDER BY chunk_id",
             (tenant, chunk_id, f"{chunk_id}#", f"{chunk_id}$"),  # $ comes right behind #
         )
-        own = len(chunk_id)
-        return [name for (name,) in found if len(name) == own or _PIECE.match(name, own)]
+        return [name for (name,) in found if is_of_text(name, chunk_id)]
 
     def documents_of(self, tenant: str, document_ids: Collection[str]) -> dict[str, list[str]]:
         """Document id to the ids of its chunks."""
@@ -266,19 +264,9 @@ def _chunk(row: tuple[Any, ...]) -> Chunk:
         source_id=source_id,
         text=text,
         created_at=created_at,
-        metadata=_metadata(metadata),
+        metadata=read_metadata(metadata),
         vector=vector[0] if vector else b"",
     )
-
-
-def _metadata(text: str) -> dict[str, str]:
-    if text == "{}":  # what most have; 200,000 are read when an index is built
-        return {}
-    try:
-        found: dict[str, str] = json.loads(text)
-    except ValueError as error:
-        raise StoreUnavailableError("the store holds metadata that is no JSON") from error
-    return found
 
 
 def _array(values: Collection[str]) -> str:

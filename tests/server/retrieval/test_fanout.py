@@ -19,7 +19,7 @@ RANKERS = ("vector", "bm25", "recency")
 
 @pytest.fixture
 def fan_out() -> Iterator[FanOut]:
-    opened = FanOut(RANKERS)
+    opened = FanOut(RANKERS, monotonic=time.monotonic)
     yield opened
     opened.close()
 
