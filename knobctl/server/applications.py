@@ -78,7 +78,7 @@ class Engine:
 
         def guarded(clearances: Mapping[str, int]) -> list[MetadataInterceptor[None]]:
             limiting: list[MetadataInterceptor[None]] = [Limiting(rate)] if rate else []
-            known = Authenticating(services.knobs.authenticate, reads, clearances)
+            known = Authenticating(services.knobs.principals, reads, clearances)
             return [Refusing(), known, *limiting]
 
         applications: list[ConnectASGIApplication[Any]] = [

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from knobctl.server.auth import Caller
     from knobctl.server.limits import Rate, Stopping
+    from knobctl.server.principals import Principals
 
     Context: TypeAlias = RequestContext[Any, Any]
 
@@ -123,11 +124,11 @@ class Authenticating:
 
     def __init__(
         self,
-        authenticate: Callable[[str | None], Caller],
+        principals: Principals,
         threads: Threads,
         clearances: Mapping[str, int],
     ) -> None:
-        self._authenticate = authenticate
+        self._principals = principals
         self._threads = threads
         self._clearances = clearances
 
@@ -135,7 +136,9 @@ class Authenticating:
         """Take the token and the tenant from the headers."""
         scheme, _, token = ctx.request_headers.get("authorization", "").partition(" ")
         bearer = token.strip() if scheme.lower() == "bearer" else None
-        found = await self._threads.run(self._authenticate, bearer)
+        found = self._principals.remembered(bearer)
+        if found is None:
+            found = await self._threads.run(self._principals.caller, bearer)
         _caller.set(found)
         call, tenant = _call.get(), tenant_named(ctx)
         call.subject = found.subject

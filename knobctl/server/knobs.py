@@ -15,10 +15,9 @@ from knobctl.server.auth import (
     admit,
     new_principal,
     require,
-    secret_fits,
-    token_halves,
 )
 from knobctl.server.in_force import SetsInForce
+from knobctl.server.principals import Principals
 from knobctl.server.refusal import Code, ServiceError, Violation, invalid
 from knobctl.server.replacing import Change, Replacing, request_key
 from knobctl.server.requests import (
@@ -85,6 +84,7 @@ class KnobsService:
         self._clock = clock
         self._entropy = entropy
         self._sets = SetsInForce(catalogue)
+        self.principals = Principals(store, clock=clock)
         self._replacing = Replacing(store, self._sets, catalogue, clock=clock, entropy=entropy)
 
     def get(self, caller: Caller, tenant: str | None = None) -> Stored:
@@ -258,22 +258,8 @@ class KnobsService:
         return token
 
     def authenticate(self, token: str | None) -> Caller:
-        """Give the caller that a token stands for.
-
-        Raises:
-            ServiceError: `unauthenticated`, in the same words whatever is wrong with the token.
-        """
-        halves = token_halves(token or "")
-        principal = None
-        if halves:
-            with self._reading() as session:
-                principal = session.principal(halves[0])
-        if principal is None or halves is None or not secret_fits(halves[1], principal):
-            raise ServiceError(
-                Code.UNAUTHENTICATED,
-                "the call needs a token that this engine knows: Authorization: Bearer TOKEN",
-            )
-        return principal.caller
+        """Give the caller that a token stands for; see `Principals.caller`."""
+        return self.principals.caller(token)
 
     def close(self) -> None:
         """Give back the store's connections and files."""
