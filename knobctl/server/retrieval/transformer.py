@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import onnxruntime as ort
 
+from knobctl.server.retrieval.vectors import unit_vectors
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -67,5 +69,4 @@ class Transformer:
         hidden = self._session.run(None, inputs)[0]
         weight = mask[:, :, None].astype(np.float32)
         mean = (hidden * weight).sum(axis=1) / weight.sum(axis=1)
-        unit: Vectors = mean / np.linalg.norm(mean, axis=1, keepdims=True)
-        return unit
+        return unit_vectors(mean, texts=len(rows), dimensions=None)
