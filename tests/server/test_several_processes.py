@@ -214,8 +214,10 @@ def test_a_process_killed_while_it_takes_texts_in_leaves_a_true_index(
     acknowledged: list[str] = []
     for kill in range(kills):
         victim, other = engines[kill % 2], engines[2]
-        threading.Timer(moments.uniform(0.3, 1.2), victim.kill).start()
         line = victim.line()
+        line.upsert(tenant, **{f"first{kill}": "What loads the model."})
+        killing = threading.Timer(moments.uniform(0.3, 1.2), victim.kill)
+        killing.start()
         for number in range(10_000):
             word = f"word{kill}x{number}"
             try:
@@ -223,6 +225,7 @@ def test_a_process_killed_while_it_takes_texts_in_leaves_a_true_index(
             except FAILURES:
                 break
             acknowledged.append(word)
+        killing.join()
         line.close()
         another = other.line()
         for word in acknowledged[-3:]:
