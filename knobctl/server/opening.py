@@ -101,17 +101,26 @@ class Services:
         self.watchers = Watchers()
         self._parts = parts
 
-    def ask_for_retrieval(self) -> None:
-        """See whether what retrieval stands on can be asked, where retrieval is offered.
+    def ask_embedder(self) -> None:
+        """See whether the embedder answers, where retrieval is offered.
 
         Raises:
             EngineError: As `context`.
             UsageError: As `context`.
-            EmbedderUnavailableError: If the embedder does not answer.
-            CandidatesUnavailableError: If the index does not.
+            EmbedderUnavailableError: If it does not.
         """
         if self.context:
             self.context.embedder.embed(["ready"])
+
+    def ask_index(self) -> None:
+        """See whether the index answers, where retrieval is offered.
+
+        Raises:
+            EngineError: As `context`.
+            UsageError: As `context`.
+            CandidatesUnavailableError: If it does not.
+        """
+        if self.context:
             self._candidates.ask()
 
     @cached_property

@@ -45,6 +45,7 @@ class Readiness:
         self._one_at_a_time = asyncio.Lock()
         self._store: tuple[float, str] = (-HOLDS_S, "")
         self._retrieval: tuple[float, str] = (-HOLDS_S, "")
+        self._embedder_asked_again_at = -HOLDS_S
 
     async def knobs_troubles(self) -> list[str]:
         """Why knobs cannot be read and written; nothing if they can."""
@@ -64,8 +65,7 @@ class Readiness:
         async with self._one_at_a_time:
             if self._monotonic() >= self._retrieval[0]:
                 reason = await self._threads.run(self._ask_retrieval)
-                holds_s = HOLDS_S if reason else EMBEDDER_HOLDS_S
-                self._retrieval = (self._monotonic() + holds_s, reason)
+                self._retrieval = (self._monotonic() + HOLDS_S, reason)
         return [self._retrieval[1]] if self._retrieval[1] else []
 
     def _ask_store(self) -> str:
@@ -80,7 +80,10 @@ class Readiness:
     def _ask_retrieval(self) -> str:
         try:
             context_of(self._services)
-            self._services.ask_for_retrieval()
+            if self._monotonic() >= self._embedder_asked_again_at:
+                self._services.ask_embedder()
+                self._embedder_asked_again_at = self._monotonic() + EMBEDDER_HOLDS_S
+            self._services.ask_index()
         except ServiceError:  # it is logged where it is raised
             return NO_RETRIEVAL
         except CandidatesUnavailableError as error:

@@ -24,6 +24,7 @@ from knobctl.server.opening import Services, open_services
 from knobctl.server.request_id import begin_request
 from knobctl.server.request_log import JsonFormatter, NamesItsCall, TextFormatter
 from tests.server.doors import SERVICE, ask, served
+from tests.server.services import own_milvus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -113,6 +114,27 @@ class TestProbes:
             ready = ask(address, "/readyz")
             assert (ready.status, ready.body["reasons"]) == (503, [reason])
             assert ask(address, GET, {}, services.knobs.new_token(ANNA)).status == 200
+        services.close()
+
+    def test_an_index_that_dies_is_noticed_within_seconds(
+        self, tmp_path: Path, catalogue: Catalogue
+    ) -> None:
+        """It is asked again every second, unlike an embedder that may be paid by the call."""
+        server = own_milvus()
+        services = open_services(
+            f"embedded:{tmp_path / 'engine.db'}",
+            catalogue,
+            clock=lambda: datetime.now(UTC),
+            candidates_url=server.url,
+        )
+        with served(services) as address:
+            assert ask(address, "/readyz").status == 200
+            server.stop()
+            deadline = time.monotonic() + 15
+            while (ready := ask(address, "/readyz")).status == 200:
+                assert time.monotonic() < deadline
+                time.sleep(0.2)
+            assert ready.body["reasons"] == ["the index cannot be asked"]
         services.close()
 
 
