@@ -17,7 +17,7 @@ from knobctl.cli.engine_options import (
     store_option,
 )
 from knobctl.cli.options import Settings, common_options
-from knobctl.errors import ExitCode, KnobctlError, UsageError
+from knobctl.errors import EngineError, ExitCode, KnobctlError, UsageError
 
 if TYPE_CHECKING:
     import socket
@@ -183,6 +183,7 @@ def token(
 ) -> ExitCode:
     """Make a token and print it, this once: the store keeps only its hash."""
     from knobctl.server.auth import Caller, is_tenant
+    from knobctl.server.refusal import ServiceError
 
     every = "*" in tenants
     for tenant in tenants:
@@ -205,6 +206,8 @@ def token(
     service = _open(store, settings.schema)
     try:
         made = service.new_token(caller)
+    except ServiceError as error:
+        raise EngineError(f"no token was made: {error}") from error
     finally:
         service.close()
     settings.answer({"text": lambda: made})

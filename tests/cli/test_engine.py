@@ -6,12 +6,13 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -312,6 +313,19 @@ def test_a_help_is_plain_text(knobctl: Knobctl, command: str) -> None:
     done = knobctl("engine", command, "--help", COLUMNS="80")
     assert "\\b" not in done.out
     assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_a_store_that_takes_no_token_is_no_defect(knobctl: Knobctl) -> None:
+    """It can be read, and not written: no token is printed, and what happened is said."""
+    asked = ["engine", "token", "--subject", "a", "--clearance", "L4", "--tenant", "*"]
+    assert knobctl(*asked, "--store", "embedded:full.db").code == 0
+    with closing(sqlite3.connect(knobctl.folder / "full.db")) as connection, connection:
+        connection.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON principals BEGIN SELECT RAISE(ABORT, 'full'); END"
+        )
+    done = knobctl(*asked, "--store", "embedded:full.db")
+    assert (done.code, done.out) == (8, "")
+    assert "no token was made" in done.err
 
 
 def test_a_token_may_hold_every_tenant(knobctl: Knobctl) -> None:

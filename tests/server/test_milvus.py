@@ -304,7 +304,15 @@ class TestUrls:
     """Of `--candidates`."""
 
     @pytest.mark.parametrize(
-        "url", ["http://h:19530", "milvus:", "milvus:h:19530", "milvus:file.db", "milvus:http://"]
+        "url",
+        [
+            *("http://h:19530", "milvus:", "milvus:h:19530", "milvus:file.db", "milvus:http://"),
+            *(
+                "milvus:http://h:port",
+                "milvus:http://h:99999",
+                "milvus:http://anna:s3/cret@h:19530",
+            ),
+        ],
     )
     def test_what_names_no_milvus_is_refused(self, url: str, store: Store) -> None:
         """With how to write it."""

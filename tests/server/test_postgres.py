@@ -296,6 +296,15 @@ class TestBroughtForward:
             opened(url)
         assert run_sql(url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == [(1,)]
 
+    def test_a_version_that_is_none_of_ours_is_another_programs(
+        self, url: str, opened: Callable[..., KnobsService]
+    ) -> None:
+        """Refused like any table that we did not make."""
+        run_sql(url, "CREATE TABLE knobctl_schema (version_num text)")
+        run_sql(url, "INSERT INTO knobctl_schema VALUES ('next')")
+        with pytest.raises(EngineError, match=r"another program's.*knobctl_schema"):
+            opened(url)
+
     def test_a_database_of_another_encoding_is_refused(
         self, url: str, opened: Callable[..., KnobsService]
     ) -> None:
@@ -603,6 +612,11 @@ class TestUrls:
             ("postgresql://anna:s3%cret@127.0.0.1/knobs", UsageError),
             ("postgresql://anna@127.0.0.1:1/knobs?password=s3cret", EngineError),
             ("postgresql://127.0.0.1/knobs?passwort=s3cret", UsageError),
+            ("postgresql://anna:pa@s3cret@127.0.0.1:1/knobs", UsageError),
+            ("postgresql://anna:pa/s3cret@127.0.0.1:1/knobs", UsageError),
+            ("postgresql://anna:s3cret/pa@127.0.0.1:1/knobs", UsageError),
+            ("postgresql://anna:s3cret/knobs", UsageError),
+            ("postgresql://anna:s3cret#pa@127.0.0.1:1/knobs", EngineError),
         ],
     )
     def test_a_password_is_never_said(
@@ -626,6 +640,10 @@ class TestUrls:
             ("postgresql://anna:p@ss@db/knobs?sslmode=require", "postgresql://db/knobs"),
             ("postgresql:///knobs?host=/run/pg&password=x", "postgresql:///run/pg/knobs"),
             ("postgresql://[::1/knobs", "postgresql://"),
+            ("postgresql://[::1]:5433,b:1/knobs", "postgresql://[::1]:5433,b:1/knobs"),
+            ("postgresql://anna:s3#cret@db/knobs", "postgresql://db/knobs"),
+            ("postgresql://anna:s3/cret@db/knobs", "postgresql://"),
+            ("postgresql://anna:s3cret/knobs", "postgresql://"),
             ("embedded:engine.db", "embedded:engine.db"),
         ],
     )

@@ -254,8 +254,12 @@ class MilvusCandidates:
 
 def _address(url: str) -> str:
     address = url.removeprefix(SCHEME)
-    parts = urlsplit(address)
-    if not url.startswith(SCHEME) or parts.scheme not in {"http", "https"} or not parts.hostname:
+    try:
+        parts = urlsplit(address)
+        names_one = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:  # of a port that is no number; not chained, it may be a password
+        names_one = False
+    if not url.startswith(SCHEME) or not names_one:
         raise UsageError(
             "the URL of the candidates names no Milvus",
             hint="write milvus:http://HOST:19530, or leave it out for indexes in the engine itself",

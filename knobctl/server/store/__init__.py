@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
 
 EMBEDDED: Final = "embedded:"
 POSTGRESQL: Final = "postgresql://"
+
+_HOST: Final = r"(\[[^\[\]]*\]|[^\[\]:@#]*)(:\d*)?"
+_HOSTS: Final = re.compile(f"{_HOST}(,{_HOST})*")
+"""Hosts with their ports; what stands in the place of a port may be a password."""
 
 
 def open_store(url: str, catalogue: Catalogue) -> Store:
@@ -53,16 +58,17 @@ def shown(url: str) -> str:
     """Name a store without what may be secret in its URL: the user, the password, the parameters."""
     if not url.startswith(POSTGRESQL):
         return url
-    from urllib.parse import parse_qs, urlsplit
+    from urllib.parse import parse_qs
 
-    try:
-        parts = urlsplit(url)
-        named = parse_qs(parts.query)
-    except ValueError:
-        return POSTGRESQL
-    place = parts.netloc.rpartition("@")[2] or ",".join(named.get("host", []))
-    path = parts.path or "".join(f"/{name}" for name in named.get("dbname", []))
-    return f"{POSTGRESQL}{place}{path}"
+    place, _, query = url.removeprefix(POSTGRESQL).partition("?")
+    login, _, place = place.rpartition("@")
+    hosts, _, database = place.partition("/")
+    if "/" in login or not _HOSTS.fullmatch(hosts):
+        return POSTGRESQL  # it is not written as it should be: any part may be the password
+    named = parse_qs(query)
+    hosts = hosts or ",".join(named.get("host", []))
+    database = database or ",".join(named.get("dbname", []))
+    return f"{POSTGRESQL}{hosts}{database and f'/{database}'}"
 
 
 def _postgres(url: str, catalogue: Catalogue) -> Store:

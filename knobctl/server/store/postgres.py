@@ -231,15 +231,25 @@ def _parameters(url: str) -> dict[str, Any]:
     try:
         given = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
+        given = None
+    if given is None or _is_cut_wrongly(given):
         # Not chained, and not repeated: what cannot be read may be the password.
         raise UsageError(
             "the postgresql:// URL of the store cannot be read",
             hint="postgresql://USER:PASSWORD@HOST:5432/DATABASE; special characters are percent-encoded, as %40 for @",
-        ) from None
+        )
     return {**_CONNECTION, **given}
+
+
+def _is_cut_wrongly(given: dict[str, Any]) -> bool:
+    """Whether a bare @ or / in a password made something else of it: libpq would say it aloud."""
+    ports = str(given.get("port") or "").split(",")
+    return "@" in str(given.get("host")) or not all(port.isdecimal() or not port for port in ports)
 
 
 def _said(error: SQLAlchemyError) -> str:
     """What the database said, in a line: never the statement's values."""
     said = str(error.orig) if isinstance(error, DBAPIError) else str(error)
+    if isinstance(error, DBAPIError) and isinstance(error.orig, psycopg.Error):
+        said = error.orig.diag.message_primary or said  # without the statement's line and a caret
     return visible(" ".join(said.split()))

@@ -66,6 +66,8 @@ def _version(connection: Connection) -> str | None:
     version: str | None = connection.execute(
         text("SELECT version_num FROM knobctl_schema")
     ).scalar()
+    if version is not None and not (version.isascii() and version.isdecimal()):
+        raise _another_programs("knobctl_schema")
     if version is not None and version > NEWEST:
         raise EngineError(
             f"the store was written by a newer knobctl (schema {int(version)}, this one knows {int(NEWEST)})",
@@ -95,10 +97,14 @@ def _require_room(connection: Connection) -> None:
         )
     taken = [name for name in (*METADATA.tables, KNOBS) if _has_table(connection, name)]
     if taken:
-        raise EngineError(
-            f"the database is another program's, not a store of knobctl: it has a table {taken[0]}",
-            hint="give knobctl a database of its own: CREATE DATABASE knobctl; nothing was changed",
-        )
+        raise _another_programs(taken[0])
+
+
+def _another_programs(table: str) -> EngineError:
+    return EngineError(
+        f"the database is another program's, not a store of knobctl: it has a table {table}",
+        hint="give knobctl a database of its own: CREATE DATABASE knobctl; nothing was changed",
+    )
 
 
 def _upgrade(connection: Connection) -> None:
