@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from knobctl.server.store.columns import ROW_COLUMNS
+
 if TYPE_CHECKING:
     from knobctl.knobs import Catalogue
 
@@ -38,14 +40,13 @@ _PRINCIPAL_COLUMNS: Final = (
     *("token_id", "secret_hash", "subject", "clearance"),
     *("tenants", "sources", "created_at"),
 )
-_SET_COLUMNS: Final = ("tenant_id", "revision", "updated_at", "updated_by", "head_hash", "seal")
 
 
 def moved_tables(catalogue: Catalogue) -> tuple[MovedTable, ...]:
     """Every table that is moved. Where indexes have come to is not: the target's are filled anew."""
     knobs = tuple(knob.name for knob in catalogue)
     return (
-        MovedTable(name=SETS, key=("tenant_id",), columns=(*_SET_COLUMNS, *knobs)),
+        MovedTable(name=SETS, key=("tenant_id",), columns=(*ROW_COLUMNS, *knobs)),
         MovedTable(name=EVENTS, key=("sequence",), columns=_EVENT_COLUMNS),
         MovedTable(name=PRINCIPALS, key=("token_id",), columns=_PRINCIPAL_COLUMNS),
         MovedTable(name=CORPORA, key=("tenant_id",), columns=("tenant_id", "version")),

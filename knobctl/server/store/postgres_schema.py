@@ -10,8 +10,8 @@ from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError
 
 from knobctl.errors import EngineError
 from knobctl.knobs.derived import postgres_columns, quoted_name
+from knobctl.server.store.columns import require_known_knobs, values_not_taken
 from knobctl.server.store.postgres_tables import FACTS, METADATA
-from knobctl.text import count
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -142,12 +142,7 @@ def _rebuild(connection: Connection, catalogue: Catalogue, wanted: str) -> None:
             {"name": KNOBS},
         ).scalars()
     )
-    unknown = [name for name in kept if name not in _OWN_COLUMNS and name not in catalogue]
-    if unknown:
-        raise EngineError(
-            f"the store holds {count(len(unknown), 'knob')} that the schema does not know: {', '.join(unknown)}",
-            hint="use the knob schema that the store was written with (--schema), or upgrade knobctl; nothing was changed",
-        )
+    require_known_knobs(kept, catalogue)
     columns = ", ".join(quoted_name(name) for name in kept)
     _run(connection, f"LOCK TABLE {KNOBS} IN ACCESS EXCLUSIVE MODE")
     _run(connection, f"CREATE TABLE {KNOBS}_next {wanted}")
@@ -157,10 +152,7 @@ def _rebuild(connection: Connection, catalogue: Catalogue, wanted: str) -> None:
             f"INSERT INTO {KNOBS}_next ({columns}) SELECT {columns} FROM {KNOBS}",  # noqa: S608  column names of our own table, quoted
         )
     except (IntegrityError, DataError, ProgrammingError) as error:
-        raise EngineError(
-            f"the store holds values that the knob schema no longer takes: {_first_line(error)}",
-            hint="set those knobs with the older schema first; nothing was changed",
-        ) from error
+        raise values_not_taken(_first_line(error)) from error
     _run(connection, f"DROP TABLE {KNOBS}")
     _run(connection, f"ALTER TABLE {KNOBS}_next RENAME TO {KNOBS}")
 

@@ -10,7 +10,8 @@ from sqlalchemy import func, literal, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
 from knobctl.server.auth import Caller, Principal
-from knobctl.server.store.interface import Answered, KnobsRow, RequestKey, StoreUnavailableError
+from knobctl.server.store.columns import ROW_COLUMNS, names_text, read_names, read_object
+from knobctl.server.store.interface import Answered, KnobsRow, RequestKey
 from knobctl.server.store.postgres_corpus import PostgresCorpus
 from knobctl.server.store.postgres_tables import EVENTS, FACTS, METADATA, PRINCIPALS, among
 
@@ -32,7 +33,7 @@ class PostgresSession:
     def __init__(self, connection: Connection, knobs: Table) -> None:
         self.connection = connection
         self._table = knobs
-        self._knobs = [column.name for column in knobs.c if column.name not in _ROW_COLUMNS]
+        self._knobs = [column.name for column in knobs.c if column.name not in ROW_COLUMNS]
 
     @property
     def corpus(self) -> PostgresCorpus:
@@ -93,7 +94,7 @@ class PostgresSession:
             .order_by(EVENTS.c.sequence)
             .limit(limit)
         )
-        return [(sequence, _object(event)) for sequence, event in found]
+        return [(sequence, read_object(event)) for sequence, event in found]
 
     def answered(self, key: RequestKey) -> Answered | None:
         """What a request with this key led to."""
@@ -104,11 +105,11 @@ class PostgresSession:
                 EVENTS.c.idempotency_key == key.key,
             )
         ).first()
-        return Answered(digest=row[0], event=_object(row[1])) if row else None
+        return Answered(digest=row[0], event=read_object(row[1])) if row else None
 
     def write(self, row: KnobsRow, event: Mapping[str, Any], key: RequestKey | None) -> None:
         """Replace a set and append its event."""
-        values = {column: getattr(row, name) for column, name in _ROW_COLUMNS.items()}
+        values = {column: getattr(row, name) for column, name in ROW_COLUMNS.items()}
         values |= {name: row.values[name] for name in self._knobs}
         self.connection.execute(_put(self._table), values)
         self.connection.execute(
@@ -134,8 +135,8 @@ class PostgresSession:
         caller = Caller(
             subject=row.subject,
             clearance=row.clearance,
-            tenants=frozenset(_json(row.tenants)) if row.tenants else None,
-            sources=frozenset(_json(row.sources)) if row.sources else None,
+            tenants=read_names(row.tenants),
+            sources=read_names(row.sources),
         )
         return Principal(
             token_id=token_id,
@@ -154,8 +155,8 @@ class PostgresSession:
                 "secret_hash": principal.secret_hash,
                 "subject": caller.subject,
                 "clearance": caller.clearance,
-                "tenants": _list(caller.tenants),
-                "sources": _list(caller.sources),
+                "tenants": names_text(caller.tenants),
+                "sources": names_text(caller.sources),
                 "created_at": principal.created_at,
             },
         )
@@ -191,25 +192,14 @@ class PostgresSession:
 
     def _row(self, row: Row[Any]) -> KnobsRow:
         found = row._mapping
-        own = {name: found[column] for column, name in _ROW_COLUMNS.items()}
+        own = {name: found[column] for column, name in ROW_COLUMNS.items()}
         return KnobsRow(**own, values={name: found[name] for name in self._knobs})
 
     def _event(self, *conditions: ColumnElement[bool]) -> dict[str, Any] | None:
         text = self.connection.execute(
             select(EVENTS.c.event).where(*conditions).order_by(EVENTS.c.sequence.desc()).limit(1)
         ).scalar()
-        return None if text is None else _object(text)
-
-
-_ROW_COLUMNS: Final = {
-    # column: attribute of KnobsRow
-    "tenant_id": "tenant",
-    "revision": "revision",
-    "updated_at": "updated_at",
-    "updated_by": "updated_by",
-    "head_hash": "head_hash",
-    "seal": "seal",
-}
+        return None if text is None else read_object(text)
 
 
 @cache
@@ -223,21 +213,3 @@ def _put(table: Table) -> Insert:
 def _plain(value: object) -> object:
     """A number as other stores have it: 8.0 of an integer knob is 8."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _json(text: str) -> Any:  # noqa: ANN401  any JSON
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise StoreUnavailableError("the store holds text that is no JSON") from error
-
-
-def _object(text: str) -> dict[str, Any]:
-    value = _json(text)
-    if not isinstance(value, dict):
-        raise StoreUnavailableError("the store holds an event that is none")
-    return value
-
-
-def _list(names: frozenset[str] | None) -> str | None:
-    return None if names is None else json.dumps(sorted(names))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from knobctl.errors import EngineError
 from knobctl.knobs.derived import quoted_name
 from knobctl.server.auth import Caller, Principal
+from knobctl.server.store.columns import ROW_COLUMNS, names_text, read_names, read_object
 from knobctl.server.store.interface import Answered, KnobsRow, RequestKey, StoreUnavailableError
 from knobctl.server.store.migrations import is_current, migrate
 from knobctl.server.store.sqlite_corpus import SqliteCorpus
@@ -222,7 +223,7 @@ class SqliteSession:
             f" AND occurred_at >= ?{wanted} ORDER BY sequence LIMIT ?",
             (after, since, *values, limit),
         )
-        return [(sequence, _object(event)) for sequence, event in found]
+        return [(sequence, read_object(event)) for sequence, event in found]
 
     def answered(self, key: RequestKey) -> Answered | None:
         """What a request with this key led to."""
@@ -231,11 +232,11 @@ class SqliteSession:
             " WHERE tenant_id = ? AND actor = ? AND idempotency_key = ?",
             (key.tenant, key.actor, key.key),
         ).fetchone()
-        return Answered(digest=row[0], event=_object(row[1])) if row else None
+        return Answered(digest=row[0], event=read_object(row[1])) if row else None
 
     def write(self, row: KnobsRow, event: Mapping[str, Any], key: RequestKey | None) -> None:
         """Replace a set and append its event."""
-        columns = [*_ROW_COLUMNS, *map(quoted_name, self._knobs)]
+        columns = [*ROW_COLUMNS, *map(quoted_name, self._knobs)]
         places = ", ".join("?" * len(columns))
         changes = ", ".join(f"{column} = excluded.{column}" for column in columns)
         # Not INSERT OR REPLACE: it puts the column's default where a NULL, such as a bound NaN, is refused.
@@ -243,7 +244,7 @@ class SqliteSession:
             f"INSERT INTO context_engine_knobs ({', '.join(columns)}) VALUES ({places})"  # noqa: S608  our own column names, quoted
             f" ON CONFLICT (tenant_id) DO UPDATE SET {changes}",
             (
-                *(getattr(row, attribute) for attribute in _ROW_COLUMNS.values()),
+                *(getattr(row, attribute) for attribute in ROW_COLUMNS.values()),
                 *(row.values[name] for name in self._knobs),
             ),
         )
@@ -275,8 +276,8 @@ class SqliteSession:
         caller = Caller(
             subject=subject,
             clearance=clearance,
-            tenants=frozenset(_json(tenants)) if tenants else None,
-            sources=frozenset(_json(sources)) if sources else None,
+            tenants=read_names(tenants),
+            sources=read_names(sources),
         )
         return Principal(
             token_id=token_id, secret_hash=secret_hash, caller=caller, created_at=created_at
@@ -294,8 +295,8 @@ class SqliteSession:
                 principal.secret_hash,
                 caller.subject,
                 caller.clearance,
-                _list(caller.tenants),
-                _list(caller.sources),
+                names_text(caller.tenants),
+                names_text(caller.sources),
                 principal.created_at,
             ),
         )
@@ -318,30 +319,19 @@ class SqliteSession:
 
     @property
     def _select(self) -> str:
-        columns = ", ".join([*_ROW_COLUMNS, *map(quoted_name, self._knobs)])
+        columns = ", ".join([*ROW_COLUMNS, *map(quoted_name, self._knobs)])
         return f"SELECT {columns} FROM context_engine_knobs"  # noqa: S608  our own column names, quoted
 
     def _row(self, row: tuple[Any, ...]) -> KnobsRow:
-        own = dict(zip(_ROW_COLUMNS.values(), row, strict=False))
-        return KnobsRow(**own, values=dict(zip(self._knobs, row[len(_ROW_COLUMNS) :], strict=True)))
+        own = dict(zip(ROW_COLUMNS.values(), row, strict=False))
+        return KnobsRow(**own, values=dict(zip(self._knobs, row[len(ROW_COLUMNS) :], strict=True)))
 
     def _event(self, condition: str, *values: object) -> dict[str, Any] | None:
         row = self._connection.execute(
             f"SELECT event FROM config_audit_events {condition}",  # noqa: S608  conditions of this module
             values,
         ).fetchone()
-        return _object(row[0]) if row else None
-
-
-_ROW_COLUMNS: Final = {
-    # column: attribute of KnobsRow
-    "tenant_id": "tenant",
-    "revision": "revision",
-    "updated_at": "updated_at",
-    "updated_by": "updated_by",
-    "head_hash": "head_hash",
-    "seal": "seal",
-}
+        return read_object(row[0]) if row else None
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -387,21 +377,3 @@ def _among(tenants: frozenset[str] | None) -> tuple[str, tuple[str, ...]]:
     if tenants is None:
         return "", ()
     return " AND tenant_id IN (SELECT value FROM json_each(?))", (json.dumps(sorted(tenants)),)
-
-
-def _json(text: str) -> Any:  # noqa: ANN401  any JSON
-    try:
-        return json.loads(text)
-    except (ValueError, TypeError) as error:
-        raise StoreUnavailableError("the store holds text that is no JSON") from error
-
-
-def _object(text: str) -> dict[str, Any]:
-    value = _json(text)
-    if not isinstance(value, dict):
-        raise StoreUnavailableError("the store holds an event that is none")
-    return value
-
-
-def _list(names: frozenset[str] | None) -> str | None:
-    return None if names is None else json.dumps(sorted(names))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.errors import EngineError
 from knobctl.knobs.derived import quoted_name, sql_columns
-from knobctl.text import count
+from knobctl.server.store.columns import require_known_knobs, values_not_taken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,12 +78,7 @@ def _fit_knobs(connection: sqlite3.Connection, catalogue: Catalogue) -> None:
         connection.execute(wanted)
         return
     kept = [row[1] for row in connection.execute("PRAGMA table_info(context_engine_knobs)")]
-    unknown = [name for name in kept if name not in _OWN_COLUMNS and name not in catalogue]
-    if unknown:
-        raise EngineError(
-            f"the store holds {count(len(unknown), 'knob')} that the schema does not know: {', '.join(unknown)}",
-            hint="use the knob schema that the store was written with (--schema), or upgrade knobctl; nothing was changed",
-        )
+    require_known_knobs(kept, catalogue)
     columns = ", ".join(quoted_name(name) for name in kept)
     connection.execute("ALTER TABLE context_engine_knobs RENAME TO context_engine_knobs_before")
     connection.execute(wanted)
@@ -92,10 +87,7 @@ def _fit_knobs(connection: sqlite3.Connection, catalogue: Catalogue) -> None:
             f"INSERT INTO context_engine_knobs ({columns}) SELECT {columns} FROM context_engine_knobs_before"  # noqa: S608  column names of our own table, quoted
         )
     except sqlite3.IntegrityError as error:
-        raise EngineError(
-            f"the store holds values that the knob schema no longer takes: {error}",
-            hint="set those knobs with the older schema first; nothing was changed",
-        ) from error
+        raise values_not_taken(str(error)) from error
     connection.execute("DROP TABLE context_engine_knobs_before")
 
 
