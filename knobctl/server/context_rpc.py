@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from connectrpc.codec import proto_binary_codec
 
 from knobctl.errors import KnobctlError
 from knobctl.server.auth import EDIT, READ
 from knobctl.server.calls import Threads, caller, current_call, tenant_named
+from knobctl.server.context_calls import assemble, evaluate, search
 from knobctl.server.limits import LARGEST_BODY, LARGEST_INGEST
 from knobctl.server.refusal import Code, ServiceError
 from knobctl.server.request_id import current_request_id
@@ -27,14 +28,12 @@ from knobctl.server.wire.context_messages import (
     described_message,
     evaluated_message,
     search_message,
-    source_ids,
     texts,
     upserted_message,
 )
-from knobctl.server.wire.messages import config_values
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from connectrpc.interceptor import MetadataInterceptor
 
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from knobctl.server.store.corpus import Description, EmbedderIdentity
     from knobctl.server.wire import context_pb as pb
 
+T = TypeVar("T")
 log: Final = logging.getLogger(__name__)
 
 SEARCHES_AT_ONCE: Final = 8
@@ -96,7 +96,6 @@ class ContextRpc(ContextEngine):
 
     def __init__(self, services: Services, metrics: Metrics, stopping: Stopping) -> None:
         self._services = services
-        self._catalogue = services.knobs.catalogue
         self._metrics = metrics
         self._searches = Threads(SEARCHES_AT_ONCE, "search", stopping)
         self._evaluations = Threads(EVALUATIONS_AT_ONCE, "evaluate", stopping)
@@ -123,32 +122,17 @@ class ContextRpc(ContextEngine):
         return evaluated_message(evaluations, version, include_text=request.include_text)
 
     def _search(self, asker: Caller, tenant: str | None, request: pb.SearchRequest) -> SearchAnswer:
-        return context_of(self._services).search(
-            asker,
-            tenant,
-            query=request.query,
-            top_k=request.top_k,
-            min_score=request.min_score,
-            source_ids=source_ids(request.scope),
-        )
+        return search(context_of(self._services), asker, tenant, request)
 
     def _assemble(
         self, asker: Caller, tenant: str | None, request: pb.AssembleContextRequest
     ) -> Assembled:
-        return context_of(self._services).assemble(
-            asker, tenant, task=request.task, source_ids=source_ids(request.scope)
-        )
+        return assemble(context_of(self._services), asker, tenant, request)
 
     def _evaluate(
         self, asker: Caller, tenant: str | None, request: pb.EvaluateRequest
     ) -> tuple[list[Evaluation], str]:
-        return context_of(self._services).evaluate(
-            asker,
-            tenant,
-            config_values(self._catalogue, request.config),
-            list(request.queries),
-            source_ids=source_ids(request.scope),
-        )
+        return evaluate(context_of(self._services), asker, tenant, request)
 
 
 class IngestRpc(Ingest):
@@ -219,14 +203,7 @@ def context_of(services: Services) -> ContextService:
     Raises:
         ServiceError: `unimplemented` where retrieval is not installed, `unavailable` where it cannot be opened.
     """
-    with _opening:
-        try:
-            found = services.context
-        except KnobctlError as error:
-            raise _not_opened(error) from error
-    if found is None:
-        raise ServiceError(Code.UNIMPLEMENTED, services.missing)
-    return found
+    return _opened(services, lambda: services.context)
 
 
 def ingest_of(services: Services) -> IngestService:
@@ -235,9 +212,13 @@ def ingest_of(services: Services) -> IngestService:
     Raises:
         ServiceError: As `context_of`.
     """
+    return _opened(services, lambda: services.ingest)
+
+
+def _opened(services: Services, open_it: Callable[[], T | None]) -> T:
     with _opening:
         try:
-            found = services.ingest
+            found = open_it()
         except KnobctlError as error:
             raise _not_opened(error) from error
     if found is None:

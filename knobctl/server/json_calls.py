@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from connectrpc.errors import ConnectError
 
+from knobctl.server.context_calls import assemble, evaluate, search
 from knobctl.server.refusal import Code, ServiceError
 from knobctl.server.wire import context_pb as pb
 from knobctl.server.wire.config_json import StrictJsonCodec
@@ -16,9 +17,7 @@ from knobctl.server.wire.context_messages import (
     described_message,
     evaluated_message,
     search_message,
-    source_ids,
 )
-from knobctl.server.wire.messages import config_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,34 +44,19 @@ class JsonCalls:
     def search(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Search."""
         asked = self._read(request, pb.SearchRequest)
-        answer = self._context.search(
-            self._caller,
-            tenant,
-            query=asked.query,
-            top_k=asked.top_k,
-            min_score=asked.min_score,
-            source_ids=source_ids(asked.scope),
-        )
+        answer = search(self._context, self._caller, tenant, asked)
         return as_json(search_message(answer))
 
     def assemble(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """AssembleContext."""
         asked = self._read(request, pb.AssembleContextRequest)
-        assembled = self._context.assemble(
-            self._caller, tenant, task=asked.task, source_ids=source_ids(asked.scope)
-        )
+        assembled = assemble(self._context, self._caller, tenant, asked)
         return as_json(assembled_message(assembled))
 
     def evaluate(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Evaluate."""
         asked = self._read(request, pb.EvaluateRequest)
-        evaluations, version = self._context.evaluate(
-            self._caller,
-            tenant,
-            config_values(self._services.knobs.catalogue, asked.config),
-            list(asked.queries),
-            source_ids=source_ids(asked.scope),
-        )
+        evaluations, version = evaluate(self._context, self._caller, tenant, asked)
         return as_json(evaluated_message(evaluations, version, include_text=asked.include_text))
 
     def describe(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:

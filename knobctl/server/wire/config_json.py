@@ -75,20 +75,12 @@ LOOKED_AT: Final = frozenset(
 """The requests whose JSON is read twice. Chunks are not: they are large, and hold no number."""
 
 
-class StrictJsonCodec:
+class StrictJsonCodec(BoundedJsonCodec):
     """The JSON codec of the services."""
 
     def __init__(self, catalogue: Catalogue) -> None:
+        super().__init__()
         self._catalogue = catalogue
-        self._mapping = BoundedJsonCodec()
-
-    def name(self) -> str:
-        """The name that the content type carries: `application/json`."""
-        return self._mapping.name()
-
-    def encode(self, message: Message) -> bytes:
-        """Write a message."""
-        return self._mapping.encode(message)
 
     def decode(self, data: bytes | bytearray, message_class: type[M]) -> M:
         """Read a message.
@@ -101,7 +93,7 @@ class StrictJsonCodec:
             if violations:
                 raise connect_error(invalid(*violations))
         try:
-            message: M = self._mapping.decode(data, message_class)
+            message: M = super().decode(data, message_class)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise _no_request(str(error)[:200]) from error
         return message
