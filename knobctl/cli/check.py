@@ -8,6 +8,7 @@ import click
 
 from knobctl.cli.options import Settings, common_options
 from knobctl.cli.showing import answer, keep_documents, showing_options, shown
+from knobctl.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     help="A Git revision: what it has too is standing, comes last and fails nothing.",
 )
 @click.option("--live", is_flag=True, help="Add the engine's state: what a push would reset.")
-@common_options(engine=True)
+@common_options(engine=True, formats=tuple(FORMATS))
 def command(
     settings: Settings,
     paths: tuple[str, ...],

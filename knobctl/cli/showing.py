@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -14,6 +15,7 @@ from knobctl.text import nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from knobctl.changes.comparing import TenantDiff
     from knobctl.checks.report import Report
     from knobctl.cli.options import Settings
     from knobctl.finding import Finding
@@ -88,6 +90,7 @@ def answer(
     findings: Sequence[Finding] | None,
     fail_on: str,
     exit_zero: bool,
+    changes: Sequence[TenantDiff] | None = None,
 ) -> ExitCode:
     """Print a report in the chosen format.
 
@@ -95,23 +98,21 @@ def answer(
         The exit code: the same for every format and verbosity.
     """
     from knobctl.finding import Severity
-    from knobctl.report.findings import findings_json, report_text
+    from knobctl.report.formats import FORMATS, FindingsAnswer, render
 
     code = report.exit_code(Severity(fail_on))
     if exit_zero and code in {ExitCode.FINDINGS, ExitCode.WARNINGS}:
         code = ExitCode.OK
     _notes(settings, report)
-    settings.answer(
-        {
-            "text": lambda: report_text(
-                report,
-                colored=settings.colored(sys.stdout),
-                shown=findings,
-                everything=bool(settings.verbose),
-            ),
-            "json": lambda: findings_json(report, code, shown=findings),
-        }
+    told = FindingsAnswer(
+        report=report,
+        code=code,
+        shown=findings,
+        changes=changes,
+        colored=settings.colored(sys.stdout),
+        everything=bool(settings.verbose),
     )
+    settings.answer({name: partial(render, name, told) for name in FORMATS})
     return code
 
 

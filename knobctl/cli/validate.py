@@ -8,6 +8,7 @@ import click
 
 from knobctl.cli.options import Settings, common_options
 from knobctl.cli.showing import answer, keep_documents, showing_options, shown
+from knobctl.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from knobctl.errors import ExitCode
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command(name="validate")
 @showing_options
-@common_options()
+@common_options(formats=tuple(FORMATS))
 def command(
     settings: Settings,
     paths: tuple[str, ...],

@@ -1,4 +1,4 @@
-"""Findings for people and machines: place, rule, what it costs, what to write instead."""
+"""Findings for people: place, rule, what it costs, what to write instead."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ import click
 
 from knobctl.finding import Severity
 from knobctl.report.excerpt import columns, excerpt
-from knobctl.report.pieces import json_pieces
 from knobctl.text import count, spelled, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from knobctl.checks.report import Later, Report
-    from knobctl.errors import ExitCode
     from knobctl.finding import Finding, Location
+    from knobctl.report.formats import FindingsAnswer
 
 WIDTH: Final = 80
 FEW_INFOS: Final = 10
@@ -27,13 +26,14 @@ _NAMED: Final = 3
 """How many tenants a finding that they share names."""
 
 
-def findings_json(
-    report: Report, exit_code: ExitCode, *, shown: Sequence[Finding] | None = None
-) -> Iterator[str]:
-    """Write a report as the contract's JSON, section 3, in pieces."""
-    findings = report.findings if shown is None else shown
-    head = report.as_json(exit_code, shown=())
-    return json_pieces(head, "findings", (one.as_json() for one in findings))
+def render(answer: FindingsAnswer) -> str:
+    """Write the answer for people."""
+    return report_text(
+        answer.report,
+        colored=answer.colored,
+        shown=answer.shown,
+        everything=answer.everything,
+    )
 
 
 def report_text(

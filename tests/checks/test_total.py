@@ -13,7 +13,9 @@ from knobctl.checks.rules import RULES
 from knobctl.documents.model import Kind
 from knobctl.finding import Severity
 from knobctl.knobs import load_catalogue
-from knobctl.report.findings import findings_json, report_text
+from knobctl.report import findings_json
+from knobctl.report.findings import report_text
+from knobctl.report.formats import FindingsAnswer
 from tests.checks.documents import checked, repository
 
 CATALOGUE = load_catalogue()
@@ -50,7 +52,9 @@ def test_any_documents_give_a_report(several: list[dict[str, Any]]) -> None:
     text = "\n---\n".join(json.dumps(one) for one in several) + "\n"
     report = checked(text)
     assert report_text(report, everything=True)
-    json.loads("".join(findings_json(report, report.exit_code())))
+    json.loads(
+        "".join(findings_json.render(FindingsAnswer(report=report, code=report.exit_code())))
+    )
     known = rule_ids(repository(text).policies)
     for finding in report.findings:
         assert finding.rule in known, finding.rule

@@ -15,8 +15,10 @@ from knobctl.checks.report import Report, ordered
 from knobctl.documents.reader import read_text
 from knobctl.errors import ExitCode
 from knobctl.finding import Finding, Location, Severity
+from knobctl.report import findings_json
 from knobctl.report.excerpt import columns, excerpt
-from knobctl.report.findings import findings_json, findings_text, report_text, summary_line
+from knobctl.report.findings import findings_text, report_text, summary_line
+from knobctl.report.formats import FindingsAnswer
 from tests.checks.documents import acme, checked
 from tests.cli.outputs import faults_of
 
@@ -90,7 +92,7 @@ def test_hostile_text_cannot_drive_the_terminal() -> None:
     for character in "\x1b\r\u202e\u200b\x07":
         assert character not in shown
     assert "\\x1b[2K" in shown
-    standard = "".join(findings_json(report, report.exit_code()))
+    standard = "".join(findings_json.render(FindingsAnswer(report=report, code=report.exit_code())))
     assert standard.isascii()
     assert json.loads(standard)["findings"]
 
@@ -206,7 +208,9 @@ def test_one_line_sums_up(one: Report, line: str) -> None:
 def test_the_json_is_the_contracts() -> None:
     """Its keys, in its order; the schema that ships accepts it."""
     one = checked(CASES["waived"])
-    answer = json.loads("".join(findings_json(one, one.exit_code())))
+    answer = json.loads(
+        "".join(findings_json.render(FindingsAnswer(report=one, code=one.exit_code())))
+    )
     assert list(answer) == ["version", "command", "outcome", "exit_code", "summary", "findings"]
     assert list(answer["summary"]) == [
         "files", "tenants", "policies", "errors", "warnings", "infos", "waived", "standing",
@@ -222,12 +226,14 @@ def test_the_json_is_the_contracts() -> None:
 def test_every_answer_fits_the_schema_that_ships_for_it(name: str) -> None:
     """NaN and the infinities are no JSON numbers; lists and nulls are values like others."""
     one = checked(CASES[name])
-    answer = json.loads("".join(findings_json(one, one.exit_code())))
+    answer = json.loads(
+        "".join(findings_json.render(FindingsAnswer(report=one, code=one.exit_code())))
+    )
     assert faults_of(answer, "output-findings.v1.schema.json") == []
     odd = checked(
         "tenant: a\nknobs: {rrf_k: .nan, mmr_lambda: [1], gate_mode: null, rrf_weight_vector: -.inf}\n"
     )
-    text = "".join(findings_json(odd, odd.exit_code()))
+    text = "".join(findings_json.render(FindingsAnswer(report=odd, code=odd.exit_code())))
     assert "NaN" not in text
     assert "Infinity" not in text
     assert faults_of(json.loads(text), "output-findings.v1.schema.json") == []

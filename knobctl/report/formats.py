@@ -1,0 +1,49 @@
+"""The formats in which findings are answered: one module each, imported when its format is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from knobctl.changes.comparing import TenantDiff
+    from knobctl.checks.report import Report
+    from knobctl.errors import ExitCode
+    from knobctl.finding import Finding
+
+FORMATS: Final[Mapping[str, str]] = {
+    # name, to the module under knobctl.report that has `render(answer)`
+    "text": "findings",
+    "json": "findings_json",
+}
+"""To add a format: one module, one line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingsAnswer:
+    """What a format renders: the findings of a run, and what changes where that is known."""
+
+    report: Report
+    code: ExitCode
+    """What the run means; the same in every format."""
+    shown: Sequence[Finding] | None = None
+    """The findings that were asked for; None for all of them."""
+    changes: Sequence[TenantDiff] | None = None
+    """By tenant, what differs from the base revision or from live; None where neither is known."""
+    colored: bool = False
+    everything: bool = False
+    """Whether each info and each standing finding is told, however many there are."""
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """The findings to render, by place; those that the base has too come last."""
+        return self.report.findings if self.shown is None else self.shown
+
+
+def render(name: str, answer: FindingsAnswer) -> str | Iterable[str]:
+    """Render an answer in a format of the table, whole or in pieces."""
+    rendered: str | Iterable[str] = import_module(f"knobctl.report.{FORMATS[name]}").render(answer)
+    return rendered
