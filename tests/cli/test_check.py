@@ -79,14 +79,14 @@ def test_the_example_fleet_shows_warnings_and_virtues(
     monkeypatch.chdir(EXAMPLES)
     answer = inside("check", "--format", "json").json
     assert answer["summary"] | {"infos": 0} == {
-        "files": 11, "tenants": 6, "policies": 18, "errors": 0, "warnings": 2, "infos": 0, "waived": 1,
+        "files": 11, "tenants": 6, "policies": 21, "errors": 0, "warnings": 2, "infos": 0, "waived": 1,
         "standing": 0,
     }  # fmt: skip
     places = {(one["rule"], one["file"], one["line"], one["column"]) for one in answer["findings"]}
     assert (ZERO, "tenants/bolt.yaml", 6, 24) in places
     assert (DIVERGES, "tenants/delta.yaml", 7, 24) in places
     assert inside("check").out.endswith(
-        "6 tenants, 18 policies: 2 warnings, 7 infos, 1 waived (acme-legacy-floor, until 2099-03-31)\n"
+        "6 tenants, 21 policies: 2 warnings, 7 infos, 1 waived (acme-legacy-floor, until 2099-03-31)\n"
     )
 
 

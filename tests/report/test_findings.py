@@ -258,4 +258,4 @@ def test_findings_that_are_not_shown_are_counted() -> None:
 def test_nothing_found_is_said_in_one_line() -> None:
     """No findings, no blocks."""
     assert findings_text(checked(acme())) == ""
-    assert report_text(checked(acme())) == "1 tenant, 17 policies: no findings"
+    assert report_text(checked(acme())) == "1 tenant, 20 policies: no findings"
