@@ -14,7 +14,7 @@ from knobctl.errors import UsageError
 from knobctl.finding import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from datetime import date
 
     from knobctl.checks.policies import Policies
@@ -53,7 +53,7 @@ def check_repository(
         today: The day, for waivers; a waiver's last day counts.
         live: By tenant, the canonical set that the engine holds; None where that is not known.
         base: The same PATHs at an earlier revision: what it has too is standing and fails nothing.
-        fleet: The fleet that applies, by name; None for the repository's default.
+        fleet: The fleet of all judged tenants, by name; None for each tenant's own.
 
     Raises:
         UsageError: If there is no such fleet, or no policy is in force.
@@ -72,13 +72,15 @@ def check_repository(
     waivable = _waivable(repository, policies)
     waivers = validation.sound(repository.waivers)
     waiving = Waiving.on(today, [one for one in waivers if str(one.value["rule"]) in waivable])
+    applying = repository.fleet(fleet)
+    fleet_of = _sound_fleet(repository, validation, applying if fleet else None)
     answers = policy_findings(
         repository,
         validation,
         policies.in_force,
         live=live,
         base=base,
-        fleet=next(iter(validation.sound(filter(None, [repository.fleet(fleet)]))), None),
+        fleet_of=fleet_of,
         today=today,
         loud=waiving.rules,
     )
@@ -88,6 +90,11 @@ def check_repository(
         findings += waiving.waived(answer.findings, subject.document, subject.exact)
         if answer.infos:
             later.append(answer)
+    if live is not None or base is not None:
+        from knobctl.checks.changing import demanded
+
+        for changed, found in demanded(repository, validation, fleet_of, live, base, today):
+            findings += waiving.waived(found, changed.document, changed.exact)
     broken = [one for one in repository.tenants if id(one) in validation.broken]
     stale = waiving.findings(repository.judged, whole=not repository.others, broken=broken)
     findings += _stale_before(list(stale), repository, base, today) if base else stale
@@ -96,6 +103,16 @@ def check_repository(
     report.policies = len(policies.in_force)
     report.waivers = {waiver.name: waiver.expires for waiver in waiving.waivers}
     return report
+
+
+def _sound_fleet(
+    repository: Repository, validation: Validation, named: Document | None
+) -> Callable[[Document], Document | None]:
+    def fleet_of(tenant: Document) -> Document | None:
+        fleet = repository.fleet_over(tenant, named)
+        return None if fleet is None or id(fleet) in validation.broken else fleet
+
+    return fleet_of
 
 
 def _validated(repository: Repository, used: list[Document]) -> Validation:
@@ -184,5 +201,9 @@ def _report(command: str, repository: Repository, findings: Iterable[Finding]) -
         skipped=repository.skipped,
         unread=repository.unread,
         texts=repository.texts,
+        names=repository.names,
+        below=repository.below,
+        judged=[(tenant.name, tenant.source) for tenant in repository.tenants],
+        own_policies=repository.policies,
         knobs=repository.catalogue.by_name,
     )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
     from datetime import date
 
+    from knobctl.documents.model import Document
     from knobctl.documents.tree import Text
 
 
@@ -52,6 +53,14 @@ class Report:
     """Files around the judged ones that look like ours and cannot be read."""
     texts: Mapping[str, Text] = field(default_factory=dict)
     """By file, the text in which findings stand."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """By file, its name relative to the root of the repository."""
+    below: str = ""
+    """Where that root lies in its Git checkout, as a prefix of those names."""
+    judged: Sequence[tuple[str, str]] = ()
+    """The tenants, each with the file of its document."""
+    own_policies: Sequence[Document] = ()
+    """The repository's own policies, for what their rules say."""
     waivers: Mapping[str, date] = field(default_factory=dict)
     """By waiver, its last day."""
     knobs: Collection[str] = ()

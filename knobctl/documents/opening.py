@@ -13,7 +13,7 @@ from knobctl.documents.claims import claim_findings, layer_findings
 from knobctl.documents.globs import matcher
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.reader import MAX_BYTES, read_bytes
-from knobctl.documents.repository import STDIN, Repository, repository_root
+from knobctl.documents.repository import STDIN, Repository, below_checkout, repository_root
 from knobctl.documents.settings import read_settings
 from knobctl.documents.sources import Files, WorkingTree
 from knobctl.errors import UsageError
@@ -74,7 +74,7 @@ class Opening:
         self._files: Files = files or WorkingTree(root)
         self._below = f"{self._files.root}/"
         self._skips = matcher(settings.skip)
-        self._repository = Repository(root, catalogue, settings)
+        self._repository = Repository(root, catalogue, settings, below=below_checkout(root))
         self._shown: dict[str, str] = {}
         self._seen: set[str] = set()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +11,7 @@ from knobctl.documents.layers import resolve
 from knobctl.documents.model import Document, Effective, Kind
 from knobctl.documents.settings import SETTINGS_FILE, RepositorySettings
 from knobctl.errors import UsageError
-from knobctl.text import nearest
+from knobctl.text import count, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -48,6 +48,8 @@ class Repository:
     """Files, judged or not, that cannot be read and may hold a fleet."""
     names: dict[str, str] = field(default_factory=dict)
     """By source, the name relative to the root."""
+    below: str = ""
+    """Where the root lies in its Git checkout, as a prefix of those names."""
     texts: dict[str, Text] = field(default_factory=dict)
     """By source, the texts of the judged files and of those around them that hold documents of ours."""
 
@@ -160,6 +162,53 @@ class Repository:
             tenant for tenant in self.tenants if belongs(fleet, self.names.get(tenant.source, ""))
         ]
 
+    def fleet_over(self, tenant: Document, named: Document | None = None) -> Document | None:
+        """The fleet under which a tenant is judged.
+
+        Args:
+            tenant: One of the judged tenants.
+            named: The fleet that the user names; all judged tenants are in it then.
+
+        Returns:
+            The default fleet if it has the tenant, else the one whose `include` names its file;
+            None where there is none, or where several do.
+        """
+        if named is not None or not self.fleets:
+            return named
+        over = self.fleets_of(tenant)
+        default = self.settings.default_fleet or "default"
+        of_default = [fleet for fleet in over if fleet.name == default]
+        including = of_default or [fleet for fleet in over if "include" in fleet.value]
+        return including[0] if len(including) == 1 else None
+
+    def within(self, fleet: Document) -> Repository:
+        """Leave only the tenants of a fleet judged, with what is wrong with their files and the shared ones.
+
+        Raises:
+            UsageError: If there are tenants, and none of them belongs to it.
+        """
+        kept = self.tenants_of(fleet)
+        if self.tenants and not kept:
+            raise UsageError(
+                f"none of {count(len(self.tenants), 'tenant')} belongs to fleet {fleet.name} "
+                f"({fleet.source}:{fleet.location().line})",
+                hint="its include says which files do",
+            )
+        narrow = self.keeping(kept)
+        foreign = {one.source for one in self.tenants} - {one.source for one in narrow.judged}
+        narrow.findings = [
+            one for one in self.findings if one.primary is None or one.primary.file not in foreign
+        ]
+        return narrow
+
+    def keeping(self, tenants: Iterable[Document]) -> Repository:
+        """The same repository, in which only these of the judged tenants are judged."""
+        kept = set(map(id, tenants))
+        left = [one for one in self.tenants if id(one) not in kept]
+        gone = set(map(id, left))
+        judged = [one for one in self.judged if id(one) not in gone]
+        return replace(self, judged=judged, others=[*left, *self.others])
+
 
 def belongs(fleet: Document, name: str) -> bool:
     """Whether a file, by its name relative to the repository, belongs to a fleet."""
@@ -213,6 +262,14 @@ def repository_root(path: Path) -> tuple[Path, bool]:
         if (folder / SETTINGS_FILE).is_file() or (folder / ".git").exists():
             return folder, True
     return own, False
+
+
+def below_checkout(root: Path) -> str:
+    """Where a folder lies in the Git checkout around it: `infra/knobs/`; empty at its top, or in none."""
+    for folder in (root, *root.parents):
+        if (folder / ".git").exists():
+            return "".join(f"{part}/" for part in root.relative_to(folder).parts)
+    return ""
 
 
 def _did_you_mean(name: str, known: Sequence[str] | dict[str, Document]) -> str | None:

@@ -8,22 +8,19 @@ import click
 
 from knobctl.finding import Severity
 from knobctl.report.excerpt import columns, excerpt
+from knobctl.report.folding import NAMED, divided, grouped, infos_by_rule, listed, tenants_of
 from knobctl.text import count, spelled, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from knobctl.checks.report import Later, Report
     from knobctl.finding import Finding, Location
     from knobctl.report.formats import FindingsAnswer
 
 WIDTH: Final = 80
-FEW_INFOS: Final = 10
-"""More infos than these are told by rule, unless all are asked for: a fleet has thousands."""
 _COLOURS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 _LABEL: Final = 7
-_NAMED: Final = 3
-"""How many tenants a finding that they share names."""
 
 
 def render(answer: FindingsAnswer) -> str:
@@ -67,21 +64,12 @@ def findings_text(
     everything: bool = False,
 ) -> str:
     """Write the findings for people, one block each; nothing where there are none."""
-    in_full, by_rule = _divided(report, shown, everything=everything)
+    in_full, by_rule = divided(report, shown, everything=everything)
     told: dict[object, str] = {}
-    blocks = ["\n".join(_block(group, report, colored, told)) for group in _grouped(in_full)]
+    blocks = ["\n".join(_block(group, report, colored, told)) for group in grouped(in_full)]
     if by_rule:
         blocks.append("\n".join(_by_rule(by_rule, colored)))
     return "\n\n".join(blocks)
-
-
-def _divided(
-    report: Report, shown: Sequence[Finding] | None, *, everything: bool
-) -> tuple[Sequence[Finding], Sequence[Later]]:
-    """What is shown block by block, and the infos of which only the rules are told."""
-    if everything or shown is not None or report.untold <= FEW_INFOS:
-        return (report.findings if shown is None else shown), ()
-    return report.pressing, report.later
 
 
 def summary_line(report: Report) -> str:
@@ -116,26 +104,9 @@ def _waivers_of(report: Report) -> str:
         for name in used
         if name
     ]
-    if len(named) > _NAMED:
-        return f"{'; '.join(named[:_NAMED])}; and {len(named) - _NAMED} more waivers"
+    if len(named) > NAMED:
+        return f"{'; '.join(named[:NAMED])}; and {len(named) - NAMED} more waivers"
     return "; ".join(named)
-
-
-def _grouped(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
-    """Put together what differs in the tenant only: a value in a layer concerns all who share it."""
-    groups: dict[object, list[Finding]] = {}
-    for one in findings:
-        key = (
-            one.rule,
-            one.primary,
-            one.message,
-            one.hint,
-            one.severity,
-            one.waived_by,
-            one.standing,
-        )
-        groups.setdefault(key, []).append(one)
-    return groups.values()
 
 
 def _block(
@@ -151,7 +122,7 @@ def _block(
     """
     finding = group[0]
     yield _head(finding, report, colored)
-    who = _tenants(group)
+    who = listed(tenants_of(group))
     words = (finding.rule, finding.message, finding.hint, finding.counts)
     if who and words in told:
         yield f"  {who}: the same as for {told[words]}"
@@ -170,6 +141,11 @@ def _block(
         yield from _hint(finding.hint)
     if not brief:
         yield from _further(group, report)
+
+
+def finding_text(finding: Finding, report: Report) -> str:
+    """One finding for people, as it stands in a report."""
+    return "\n".join(_block([finding], report, colored=False, told={}))
 
 
 def _further(group: list[Finding], report: Report) -> Iterator[str]:
@@ -196,14 +172,6 @@ def _head(finding: Finding, report: Report, colored: bool) -> str:
         until = report.waivers.get(finding.waived_by)
         head += f"  waived by {visible(finding.waived_by)}" + (f", until {until}" if until else "")
     return f"{head}  standing" if finding.standing else head
-
-
-def _tenants(group: Sequence[Finding]) -> str:
-    names = list(dict.fromkeys(visible(one.tenant) for one in group if one.tenant))
-    if len(names) <= _NAMED:
-        return ", ".join(names)
-    rest = count(len(names) - _NAMED + 1, "more tenant")
-    return f"{', '.join(names[: _NAMED - 1])} and {rest}"
 
 
 def _excerpt(place: Location, report: Report, severity: Severity, colored: bool) -> Iterator[str]:
@@ -240,17 +208,10 @@ def wrapped(text: str, first: str, others: str) -> Iterator[str]:
 
 def _by_rule(infos: Sequence[Later], colored: bool) -> Iterator[str]:
     """A line or two for each rule: how often, for how many tenants, and one of them."""
-    by_rule: dict[str, dict[str, int]] = {}
-    first: dict[str, str] = {}
-    for one in infos:
-        for rule, message in one.told():
-            times = by_rule.setdefault(rule, {})
-            times[one.tenant] = times.get(one.tenant, 0) + 1
-            if rule not in first:
-                first[rule] = f"{visible(one.tenant)}: {visible(message.partition(chr(10))[0])}"
-    total = sum(sum(times.values()) for times in by_rule.values())
+    by_rule = infos_by_rule(infos)
+    total = sum(often.times for often in by_rule.values())
     word = click.style("infos", fg=_COLOURS[Severity.INFO]) if colored else "infos"
     yield f"{total:,} {word}; -v shows each"
-    for rule, times in by_rule.items():
-        yield f"  {rule}  {sum(times.values()):,} in {count(len(times), 'tenant')}"
-        yield from wrapped(first[rule], "    such as ", "    ")
+    for rule, often in by_rule.items():
+        yield f"  {rule}  {often.times:,} in {count(len(often.by_tenant), 'tenant')}"
+        yield from wrapped(often.such_as, "    such as ", "    ")

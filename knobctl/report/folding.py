@@ -1,0 +1,90 @@
+"""Puts together what a reader needs once: a finding that several tenants share, the infos of one rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from knobctl.text import count, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from knobctl.checks.report import Later, Report
+    from knobctl.finding import Finding
+
+FEW_INFOS: Final = 10
+"""More infos than these are told by rule, unless all are asked for: a fleet has thousands."""
+NAMED: Final = 3
+"""How many tenants a finding that they share names."""
+
+
+def divided(
+    report: Report, shown: Sequence[Finding] | None, *, everything: bool = False
+) -> tuple[Sequence[Finding], Sequence[Later]]:
+    """What is shown one by one, and the infos of which only the rules are told."""
+    if everything or shown is not None or report.untold <= FEW_INFOS:
+        return (report.findings if shown is None else shown), ()
+    return report.pressing, report.later
+
+
+def grouped(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
+    """Put together what differs in the tenant only: a value in a layer concerns all who share it."""
+    groups: dict[object, list[Finding]] = {}
+    for one in findings:
+        key = (
+            one.rule,
+            one.primary,
+            one.message,
+            one.hint,
+            one.severity,
+            one.waived_by,
+            one.standing,
+        )
+        groups.setdefault(key, []).append(one)
+    return groups.values()
+
+
+def tenants_of(group: Iterable[Finding]) -> list[str]:
+    """The tenants whom a finding is about, each once."""
+    return list(dict.fromkeys(one.tenant for one in group if one.tenant))
+
+
+def listed(
+    names: Sequence[str],
+    noun: str = "tenant",
+    *,
+    most: int = NAMED,
+    spell: Callable[[str], str] = visible,
+) -> str:
+    """List names; where they are too many, the first ones and how many more: `a, b and 3 more tenants`."""
+    if len(names) <= most:
+        return ", ".join(map(spell, names))
+    rest = count(len(names) - most + 1, f"more {noun}")
+    return f"{', '.join(map(spell, names[: most - 1]))} and {rest}"
+
+
+@dataclass(slots=True)
+class Often:
+    """How often a rule gave an info, and one of them."""
+
+    such_as: str
+    by_tenant: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def times(self) -> int:
+        """How many infos."""
+        return sum(self.by_tenant.values())
+
+
+def infos_by_rule(infos: Iterable[Later]) -> dict[str, Often]:
+    """Count the infos of each rule, by tenant."""
+    found: dict[str, Often] = {}
+    for one in infos:
+        for rule, message in one.told():
+            often = found.get(rule)
+            if often is None:
+                first = message.partition("\n")[0]
+                often = found[rule] = Often(f"{visible(one.tenant)}: {visible(first)}")
+            often.by_tenant[one.tenant] = often.by_tenant.get(one.tenant, 0) + 1
+    return found
