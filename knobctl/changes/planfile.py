@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -18,6 +17,7 @@ from knobctl.changes.plan import (
     digest,
     schema_digest,
 )
+from knobctl.documents.strict_json import read_json
 from knobctl.errors import ConflictError, InputError
 from knobctl.finding import Finding, Location, Severity
 from knobctl.text import visible
@@ -165,29 +165,14 @@ def _parse(raw: bytes, source: str) -> dict[str, Any]:
     if len(raw) > MAX_BYTES:
         raise InputError(f"{source} has {len(raw):,} bytes; a plan may have {MAX_BYTES:,}")
     try:
-        document = json.loads(
-            raw.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_unique
-        )
+        document = read_json(raw)
     except UnicodeDecodeError as error:
         raise InputError(f"{source} is no UTF-8 at byte {error.start}", hint=_AGAIN) from error
-    except RecursionError as error:
-        raise InputError(f"{source} is nested too deeply to be a plan", hint=_AGAIN) from error
     except ValueError as error:
         raise InputError(f"{source} is no whole JSON: {error}", hint=_AGAIN) from error
     if not isinstance(document, dict):
         raise InputError(f"{source} is no plan of knobctl: it is no JSON object", hint=_AGAIN)
     return document
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("an object has one key twice")
-    return found
 
 
 def _verify_format(document: Mapping[str, Any], source: str) -> None:

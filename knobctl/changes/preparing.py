@@ -85,13 +85,7 @@ def narrowed(
     """
     from knobctl.checks.selecting import choose_documents
 
-    chosen = repository.tenants_of(fleet)
-    if fleet and repository.tenants and not chosen:
-        raise UsageError(
-            f"none of {count(len(repository.tenants), 'tenant')} belongs to fleet {fleet.name} "
-            f"({fleet.source}:{fleet.location().line})",
-            hint="its include says which files do",
-        )
+    chosen = (repository.within(fleet) if fleet else repository).tenants
     if not chosen and all(one.severity is not Severity.ERROR for one in repository.findings):
         raise UsageError(
             f"no tenant stands in {count(repository.files, 'file')}: there is nothing to compare or push",
@@ -100,10 +94,7 @@ def narrowed(
     if selection is not None:
         chosen = choose_documents(repository, selection, chosen)
     _refuse_ambiguity(repository, chosen, fleet)
-    kept = set(map(id, chosen))
-    judged = [one for one in repository.judged if one.kind is not Kind.TENANT or id(one) in kept]
-    left = [one for one in repository.judged if one.kind is Kind.TENANT and id(one) not in kept]
-    return replace(repository, judged=judged, others=[*left, *repository.others])
+    return repository.keeping(chosen)
 
 
 def _refuse_ambiguity(

@@ -65,11 +65,15 @@ RULES: Final[Mapping[str, Rule]] = {
     "policy-error": Rule(_ERROR, "the policy does not compile, or fails while it runs"),
     "waiver-expired": Rule(_ERROR, "the waiver's last day has passed"),
     "waiver-unused": Rule(_WARNING, "the waiver covers no finding"),
-    # demanded by a fleet; nothing gives them yet, and waivers may name them already
+    # demanded by a fleet
     "evidence-missing": Rule(
-        frozenset(Severity), "no evidence for a changed knob; reserved, not judged yet", True
+        frozenset(Severity),
+        "a knob changes without the evidence that the fleet demands; weighs what the fleet says",
+        True,
     ),
     "evidence-stale": Rule(
-        frozenset(Severity), "evidence of another embedder or time; reserved, not judged yet", True
+        frozenset(Severity),
+        "the evidence is too old, of too few questions, of other values or of another embedder",
+        True,
     ),
 }

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from knobctl.checks.asking import Asking, Hit
 from knobctl.checks.expressions import ExpressionError, policy_error
 from knobctl.checks.subject import Subject
-from knobctl.documents.repository import belongs
 from knobctl.finding import Finding, Related, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import date
 
     from knobctl.checks.policies import Policy
@@ -29,7 +28,7 @@ def policy_findings(  # noqa: PLR0913  each is a fact that policies can ask for
     *,
     live: Mapping[str, Mapping[str, KnobValue]] | None,
     base: Repository | None,
-    fleet: Document | None,
+    fleet_of: Callable[[Document], Document | None],
     today: date,
     loud: Collection[str] = (),
 ) -> Iterator[Answers]:
@@ -41,7 +40,7 @@ def policy_findings(  # noqa: PLR0913  each is a fact that policies can ask for
         policies: Those in force.
         live: By tenant, what the engine holds.
         base: The same PATHs at an earlier revision; a finding that it has too is standing.
-        fleet: The fleet that applies.
+        fleet_of: Gives the fleet under which a tenant is judged.
         today: The day.
         loud: Rules whose infos are wanted as findings at once.
 
@@ -53,13 +52,14 @@ def policy_findings(  # noqa: PLR0913  each is a fact that policies can ask for
     then = _Then(base, policies) if base else None
     for tenant in repository.tenants:
         before = then.tenant(repository, tenant) if then else None
-        faulty = _faulty(repository, tenant, validation)
+        faulty = faulty_knobs(repository, tenant, validation)
+        fleet = fleet_of(tenant)
         subject = Subject(
             tenant,
             repository.effective,
             base=before.effective if before else None,
             live=live.get(tenant.name) if live is not None else None,
-            fleet=fleet.value if fleet and _is_in(repository, tenant, fleet) else None,
+            fleet=fleet.value if fleet else None,
             today=today.isoformat(),
             faulty=faulty,
         )
@@ -105,11 +105,9 @@ class Answers(NamedTuple):
         return [_finding(hit, self.subject) for hit in self.infos]
 
 
-def _is_in(repository: Repository, tenant: Document, fleet: Document) -> bool:
-    return belongs(fleet, repository.names.get(tenant.source, tenant.source))
-
-
-def _faulty(repository: Repository, tenant: Document, validation: Validation) -> Collection[str]:
+def faulty_knobs(
+    repository: Repository, tenant: Document, validation: Validation
+) -> Collection[str]:
     """Knobs of which nothing can be said, because what is written for them is no value.
 
     All of them where a layer is missing or the knobs are no mapping: nobody knows what is in force.

@@ -6,6 +6,7 @@ import gc
 import os
 import re
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,15 +16,17 @@ from knobctl.documents.kinds import sort_documents
 from knobctl.documents.reader import MAX_BYTES, read_bytes
 from knobctl.documents.repository import STDIN, Repository, below_checkout, repository_root
 from knobctl.documents.settings import read_settings
-from knobctl.documents.sources import Files, WorkingTree
+from knobctl.documents.sources import Files, Revision, WorkingTree
 from knobctl.errors import UsageError
 from knobctl.finding import Finding, Location, Severity
-from knobctl.knobs import load_catalogue
+from knobctl.knobs.catalogue import load_catalogue, read_catalogue
 from knobctl.text import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from knobctl.documents.model import Document
+    from knobctl.documents.settings import RepositorySettings
     from knobctl.knobs import Catalogue
 
 _UTF_16: Final = rb"\A\xff\xfe|\A\xfe\xff|"
@@ -62,15 +65,33 @@ class Opening:
         stdin: Callable[[], bytes],
         tenant: str | None,
         files: Files | None,
+        *,
+        now: Repository | None = None,
+        like: Repository | None = None,
     ) -> None:
+        """Take what `open_repository` and `open_base` take.
+
+        Args:
+            paths: See there, as the next five.
+            catalogue: The knobs.
+            cwd: The working folder.
+            stdin: Reads standard input.
+            tenant: Whose bare knob maps are.
+            files: Where to read from.
+            now: The working folder as it was read, where `files` are a revision of it.
+            like: Whose settings hold; None for its own.
+        """
         self._cwd, self._stdin, self._tenant = cwd, stdin, tenant
         self._paths = list(paths) or ["."]
         self._may_lack = files is not None
         root, self._folders = self._places()
         root = files.root if files else root
-        settings = read_settings(root)
+        settings = like.settings if like else read_settings(root, files)
         if catalogue is None:
-            catalogue = load_catalogue(settings.schema)
+            catalogue = _catalogue_of(settings, files, now)
+        self._now = now
+        self._revision = files if isinstance(files, Revision) else None
+        self._named_now = {name: source for source, name in now.names.items()} if now else {}
         self._files: Files = files or WorkingTree(root)
         self._below = f"{self._files.root}/"
         self._skips = matcher(settings.skip)
@@ -104,7 +125,8 @@ class Opening:
         """Read everything."""
         for path in self._paths:
             if path == "-":
-                self._judge_text(self._stdin(), STDIN, STDIN, named=True)
+                if self._now is None:  # a revision has no standard input
+                    self._judge_text(self._stdin(), STDIN, STDIN, named=True)
             else:
                 self._judge_path(path)
         repository = self._repository
@@ -142,6 +164,8 @@ class Opening:
         if name in self._seen:
             return
         self._seen.add(name)
+        if self._takes_same(name, judged=True):
+            return
         source = self._source(name)
         try:
             raw = self._files.read(name)
@@ -151,6 +175,35 @@ class Opening:
             self._repository.veiled.append(source)
             return
         self._judge_text(raw, source, name, named=named)
+
+    def _takes_same(self, name: str, *, judged: bool) -> bool:
+        """Take the documents of a file that is the same now: what was read and understood once is not read again."""
+        now, revision = self._now, self._revision
+        if now is None or revision is None or (source := self._named_now.get(name)) is None:
+            return False
+        is_judged, text = name in now.reading, now.texts.get(source)
+        if judged != is_judged or text is None or not revision.has_same(name, text):
+            return False
+        repository = self._repository
+        if judged:
+            found = now.reading[name]
+            repository.files += 1
+            repository.findings += found.findings
+            repository.reading[name] = found
+            repository.take(found.documents, judged=True)
+        else:
+            repository.take(self._others_now.get(source, ()), judged=False)
+        repository.names[source] = name
+        repository.texts[source] = text
+        repository.shared.add(source)
+        return True
+
+    @cached_property
+    def _others_now(self) -> dict[str, list[Document]]:
+        found: dict[str, list[Document]] = {}
+        for document in self._now.others if self._now else ():
+            found.setdefault(document.source, []).append(document)
+        return found
 
     def _source(self, name: str) -> str:
         """The file as findings name it: relative to the working folder."""
@@ -178,6 +231,7 @@ class Opening:
         repository.findings += found.findings
         repository.names[source] = name
         repository.texts[source] = text
+        repository.reading[name] = found
         if found.strangers and not found.documents:
             repository.skipped.append(source)
         if text.troubles and _MAY_HOLD_A_FLEET(raw):
@@ -216,6 +270,8 @@ class Opening:
             if name in self._seen:
                 continue
             self._seen.add(name)
+            if self._takes_same(name, judged=False):
+                continue
             try:
                 raw = self._files.read(name)
             except OSError:
@@ -235,6 +291,17 @@ class Opening:
                 repository.unread.append(source)
                 if _MAY_HOLD_A_FLEET(raw):
                     repository.veiled.append(source)
+
+
+def _catalogue_of(
+    settings: RepositorySettings, files: Files | None, now: Repository | None
+) -> Catalogue:
+    """The knobs that the settings name; those of now, the same ones, where they have not changed."""
+    if settings.schema is None or not isinstance(files, Revision):
+        return load_catalogue(settings.schema)
+    name = settings.schema.relative_to(files.root.resolve()).as_posix()
+    found = read_catalogue(lambda: files.read(name), f"{files.prefix}{name}")
+    return now.catalogue if now and now.catalogue.schema == found.schema else found
 
 
 def _is_large_output(raw: bytes) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from knobctl.documents.kinds import Sorted
     from knobctl.documents.sources import Files
     from knobctl.documents.tree import Text
     from knobctl.finding import Finding
@@ -52,6 +53,12 @@ class Repository:
     """Where the root lies in its Git checkout, as a prefix of those names."""
     texts: dict[str, Text] = field(default_factory=dict)
     """By source, the texts of the judged files and of those around them that hold documents of ours."""
+    revision: str = ""
+    """The Git revision that was read, as the user wrote it; empty for the working folder."""
+    reading: dict[str, Sorted] = field(default_factory=dict)
+    """By name, what stands in a judged file, and what reading it found."""
+    shared: set[str] = field(default_factory=set)
+    """Sources that this revision and the working folder have alike, and whose documents are the same ones."""
 
     _layers: dict[str, Document] = field(default_factory=dict)
     _by_kind: dict[Kind, list[Document]] = field(default_factory=dict)
@@ -109,12 +116,20 @@ class Repository:
     def counterpart(self, tenant: Document, of: Repository) -> Document | None:
         """Find what this repository has for a tenant's document of another state of it.
 
-        In the same file; or wherever it stands alone, as files are renamed.
+        In the same file; or, as files are renamed, the one that no other document of the tenant has there.
         """
         found = self.claims.get(tenant.name, [])
         name = of.names.get(tenant.source)
-        same = [one for one in found if self.names.get(one.source) == name]
-        return next(iter(same or (found if len(found) == 1 else [])), None)
+        for one in found:
+            if self.names.get(one.source) == name:
+                return one
+        if tenant.source == STDIN:
+            return found[0] if len(found) == 1 else None
+        there = {of.names.get(one.source) for one in of.claims.get(tenant.name, [])}
+        gone = [one for one in found if self.names.get(one.source) not in there]
+        if len(gone) > 1:
+            gone = [one for one in gone if one.text.text == tenant.text.text]
+        return gone[0] if len(gone) == 1 else None
 
     def layer(self, name: str) -> Document | None:
         """A layer by its name; the first where two claim it."""

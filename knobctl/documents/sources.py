@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from knobctl.documents.reader import MAX_BYTES
 
@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from knobctl.documents.tree import Text
+
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK: Final = 16 * 1024
 
 
@@ -40,6 +43,14 @@ class Files(Protocol):
         Raises:
             OSError: If it cannot be read.
         """
+
+
+@runtime_checkable
+class Revision(Files, Protocol):
+    """The files of an earlier state, which can be held against what was read already."""
+
+    def has_same(self, name: str, text: Text) -> bool:
+        """Whether the file of a name held the bytes of a text."""
 
 
 class WorkingTree:
@@ -103,7 +114,52 @@ def read_regular(path: str) -> bytes:
     Raises:
         OSError: If it cannot be read or is no regular file.
     """
-    handle = os.open(path, _READ)
+    return _regular(os.open(path, _READ), path)
+
+
+def read_enclosed(root: Path, name: str) -> bytes:
+    """Read a regular file that a document names: nothing outside the folder, and no link on the way.
+
+    Args:
+        root: The folder that the name is relative to.
+        name: With `/` between its steps.
+
+    Returns:
+        Its bytes, at most one more than the limit of a document.
+
+    Raises:
+        OSError: With words in `strerror` that say what the name is instead.
+    """
+    *folders, file = name.split("/")
+    if not file or "\0" in name or {"", ".."} & {*folders, file}:
+        raise OSError(0, "the path leads outside the repository", name)
+    # From folder to folder by handle, so that none of them can be replaced by a link in between.
+    at = os.open(root, _FOLDER & ~os.O_NOFOLLOW)
+    try:
+        for folder in folders:
+            inner = _entered(folder, at, _FOLDER)
+            os.close(at)
+            at = inner
+        return _regular(_entered(file, at, _READ | os.O_NOFOLLOW), name)
+    finally:
+        os.close(at)
+
+
+def _entered(step: str, at: int, flags: int) -> int:
+    try:
+        return os.open(step, flags, dir_fd=at)
+    except OSError as error:
+        try:
+            is_link = stat.S_ISLNK(os.stat(step, dir_fd=at, follow_symlinks=False).st_mode)
+        except OSError:
+            is_link = False
+        if is_link:
+            raise OSError(error.errno, "a link is not followed", step) from error
+        raise
+
+
+def _regular(handle: int, path: str) -> bytes:
+    """Read what a handle gives, if it is a regular file, and close it."""
     try:
         raw = os.read(handle, _CHUNK)
         if len(raw) < _CHUNK:
