@@ -57,7 +57,7 @@ def collector_paused() -> Iterator[None]:
 class Opening:
     """The state of one opening; see `open_repository`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  each is one thing that only the caller knows
         self,
         paths: Sequence[str],
         catalogue: Catalogue | None,

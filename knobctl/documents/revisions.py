@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from knobctl.documents.reader import MAX_BYTES
 from knobctl.documents.sources import SUFFIXES
-from knobctl.errors import UsageError
+from knobctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from knobctl.documents.repository import Repository
+    from knobctl.documents.tree import Text
+    from knobctl.knobs import Catalogue
+
+_SHA1: Final = 40
+"""How many digits the name of an object has, in a repository that counts by SHA-1."""
+_SHORT: Final = 10
 
 
 class GitTree:
@@ -59,6 +68,35 @@ class GitTree:
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
+
+    def leave_point(self) -> str:
+        """Go back to where the branch of HEAD left the revision, as a pull request's diff does.
+
+        Returns:
+            What there is to say of it: that the revision has moved on since, or that there is no such
+            point and the revision itself is the tree; mostly nothing.
+        """
+        revision = self.prefix.removesuffix(":")
+        found = self._git("merge-base", self.commit, "HEAD", may_fail=True).decode().strip()
+        if not found:
+            return (
+                f"Git finds no commit that HEAD and {revision} share, so {revision} itself is compared "
+                "with; in a shallow clone fetch more of its history"
+            )
+        if found == self.commit:
+            return ""
+        self.commit, self.prefix = found, f"{found[:_SHORT]}:"
+        self._blobs = dict(self._listed())
+        return f"{revision} has moved on; compared with {found[:_SHORT]}, where this branch left it"
+
+    def has_same(self, name: str, text: Text) -> bool:
+        """Whether the revision's file holds the bytes of a text that was read already."""
+        blob = self._blobs.get(name)
+        if blob is None or text.troubles:  # of a text that cannot be read, not all is kept
+            return False
+        raw = text.encoded(text.text)
+        new = hashlib.sha1 if len(blob) == _SHA1 else hashlib.sha256
+        return new(b"blob %d\0%b" % (len(raw), raw)).hexdigest() == blob
 
     def close(self) -> None:
         """End the Git process that reads files."""
@@ -125,7 +163,7 @@ class GitTree:
             rest -= passed
         return content
 
-    def _git(self, *arguments: str) -> bytes:
+    def _git(self, *arguments: str, may_fail: bool = False) -> bytes:
         try:
             done = subprocess.run(  # noqa: S603  an argument list, no shell; --end-of-options guards the revision
                 [*self._command, *arguments],
@@ -134,9 +172,56 @@ class GitTree:
             )
         except FileNotFoundError as error:
             raise UsageError("Git is not installed; a revision needs it") from error
-        if done.returncode not in {0, 1}:
+        if done.returncode not in {0, 1} and not may_fail:
             complaint = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
             raise UsageError(
                 f"Git cannot say: {complaint}", hint=f"the folder asked about is {self.root}"
             )
         return done.stdout
+
+
+def open_base(  # noqa: PLR0913  each is one thing that only the caller knows
+    repository: Repository,
+    revision: str,
+    paths: Sequence[str],
+    *,
+    catalogue: Catalogue | None,
+    cwd: Path,
+    tenant: str | None = None,
+    notice: Callable[[str], None] = lambda _: None,
+) -> Repository:
+    """Read what a revision has for the PATHs of a repository, as it was judged there.
+
+    Its own `knobctl.toml` and knob schema hold, unless they cannot be read: then today's do.
+
+    Args:
+        repository: As it is now; files with the same bytes are not read twice, and give the same documents.
+        revision: What the user wrote; where the branch left it is what counts.
+        paths: As the user named them.
+        catalogue: The knobs that the user chose; None for those of the revision.
+        cwd: The working folder.
+        tenant: Whose knobs bare knob maps in the named files are.
+        notice: Tells the user what there is to say.
+
+    Raises:
+        UsageError: If this is no Git repository or it has no such revision.
+    """
+    from knobctl.documents.opening import Opening, collector_paused
+
+    def opened(tree: GitTree, like: Repository | None = None) -> Repository:
+        knobs = like.catalogue if like else catalogue
+        opening = Opening(paths, knobs, cwd, bytes, tenant, tree, now=repository, like=like)
+        return opening.repository(whole=True)
+
+    with collector_paused(), GitTree(repository.root, revision) as tree:
+        if said := tree.leave_point():
+            notice(said)
+        try:
+            base = opened(tree)
+        except InputError as error:
+            notice(
+                f"{revision} is judged by today's settings and schema, as its own do not serve: {error}"
+            )
+            base = opened(tree, repository)
+        base.revision = revision
+        return base

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from knobctl.documents.sources import Files
     from knobctl.finding import Severity
 
 SETTINGS_FILE: Final = "knobctl.toml"
@@ -37,16 +39,22 @@ class RepositorySettings:
     """The tables `benchmark_relevance_floor`, `query`, `benchmark` and `llm`, as they stand."""
 
 
-def read_settings(root: Path) -> RepositorySettings:
+def read_settings(root: Path, files: Files | None = None) -> RepositorySettings:
     """Read the settings of a repository; the defaults where it has no `knobctl.toml`.
+
+    Args:
+        root: Its folder.
+        files: Where to read from, such as a Git revision; None for the folder itself.
 
     Raises:
         InputError: Naming the line and the key that is wrong.
     """
     path = root / SETTINGS_FILE
-    if not path.is_file():
+    if not (path.is_file() if files is None else files.kind(SETTINGS_FILE) == "file"):
         return RepositorySettings()
     # pydantic costs a tenth of a second: only a repository with settings pays for it.
     from knobctl.documents.settings_file import parse_settings
 
-    return parse_settings(path)
+    return parse_settings(
+        path, path.read_bytes if files is None else partial(files.read, SETTINGS_FILE)
+    )

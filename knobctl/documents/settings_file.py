@@ -14,6 +14,7 @@ from knobctl.finding import Severity
 from knobctl.text import nearest, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pydantic_core import ErrorDetails
@@ -39,15 +40,19 @@ class _File(_Strict):
     llm: dict[str, Any] = Field(default_factory=dict)
 
 
-def parse_settings(path: Path) -> RepositorySettings:
+def parse_settings(path: Path, read: Callable[[], bytes]) -> RepositorySettings:
     """Read one `knobctl.toml`.
+
+    Args:
+        path: Where it lies, or lay: names in it are relative to its folder.
+        read: Gives its bytes.
 
     Raises:
         InputError: Naming the line and the key that is wrong.
     """
     text = ""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read().decode("utf-8-sig")
         file = _File.model_validate(tomllib.loads(text))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error

@@ -13,7 +13,7 @@ from knobctl.shipped import shipped
 from knobctl.text import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 SHIPPED_SCHEMA = "context-engine-knobs.v1.schema.json"
@@ -118,24 +118,38 @@ def _load(schema: str | None) -> Catalogue:
     from pathlib import Path
 
     path = Path(schema) if schema else shipped("schemas") / SHIPPED_SCHEMA
+    return read_catalogue(path.read_bytes, str(path), foreign=schema is not None)
+
+
+def read_catalogue(read: Callable[[], bytes], path: str, *, foreign: bool = True) -> Catalogue:
+    """Read the knobs of a schema, wherever its bytes come from.
+
+    Args:
+        read: Gives the bytes.
+        path: The name that messages carry.
+        foreign: Whether it is another engine's, which nobody has looked at yet.
+
+    Raises:
+        InputError: If it is unreadable, is no JSON Schema of knobs, or gives one role twice.
+    """
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(read())
     except OSError as error:
         raise InputError(f"the schema {path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"the schema {path} is no JSON: {error}") from error
-    if schema:
+    if foreign:
         from knobctl.knobs.foreign import verify_schema
 
-        verify_schema(document, str(path))
+        verify_schema(document, path)
     properties = document["properties"]
     knobs = [
         _knob(name, prop, number) for number, (name, prop) in enumerate(properties.items(), start=1)
     ]
-    if schema:
+    if foreign:
         from knobctl.knobs.foreign import verify_knobs
 
-        verify_knobs(knobs, str(path))
+        verify_knobs(knobs, path)
     return Catalogue(knobs=tuple(knobs), schema=document)
 
 
