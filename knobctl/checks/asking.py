@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from knobctl.checks.expressions import ExpressionError, Template, Together, activation, truth
+from knobctl.checks.asked_knob import asked_knob
+from knobctl.checks.expressions import (
+    TOO_MANY_STEPS,
+    ExpressionError,
+    RunawayError,
+    Template,
+    Together,
+    activation,
+    compile_expression,
+    truth,
+)
 from knobctl.checks.policies import Each, Policy
 from knobctl.checks.reading import Reading
 from knobctl.finding import Severity
-from knobctl.knobs.knob import KnobType
-from knobctl.text import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from cel_expr_python import cel
 
     from knobctl.checks.subject import Subject
-    from knobctl.documents.model import Document, Written
-    from knobctl.knobs import KnobValue
-    from knobctl.knobs.knob import Knob
+    from knobctl.documents.model import Document
 
 _OWN: Final = frozenset({"labels", "owner", "tenant", "evidence", "fleet"})
 _BEFORE: Final = frozenset({"live", "changed", "reach_before"})
@@ -36,6 +42,8 @@ class Hit(NamedTuple):
     hint: str | None
     failed: str | None = None
     """The field of the policy that could not be evaluated."""
+    runs_away: bool = False
+    """Whether that took too many steps."""
 
 
 class _Shared(NamedTuple):
@@ -62,6 +70,8 @@ class Asking:
         self._personal = [policy for policy in policies if policy not in self._shared]
         self._conditions = {**_grouped(self._shared), **_grouped(self._personal)}
         self._by_text: dict[object, _Shared] = {}
+        self._stopped: dict[Policy, str] = {}
+        """Policies that took too many steps once, and for whom: asked of each tenant, a run would never end."""
 
     def hits(self, subject: Subject) -> Sequence[Hit]:
         """Ask every policy of one tenant."""
@@ -81,25 +91,36 @@ class Asking:
     def _asked(self, subject: Subject) -> _Shared:
         asked = self._personal
         if self._alone:  # what is asked is then decided by what is written
-            asked = [policy for policy in asked if _is_asked(policy, subject)]
+            asked = [policy for policy in asked if why_not_asked(policy, subject) is None]
         return _Shared(tuple(self._hits(self._shared, subject)), tuple(asked))
 
     def _hits(self, policies: Iterable[Policy], subject: Subject) -> Iterator[Hit]:
         """Ask policies of one tenant; those that are asked about the same, in one step."""
         known: dict[tuple[_Conditions, str | None], Sequence[object]] = {}
         for policy in policies:
-            if not _is_asked(policy, subject):
+            if why_not_asked(policy, subject) is not None:
                 continue
-            if "reach" in policy.depends.variables and subject.reached is None:
-                continue  # no floor is in force, so there is nothing to say of it
             conditions = self._conditions[policy]
             for name in (None,) if policy.each is None else _each(policy, subject):
+                if policy in self._stopped:
+                    yield _not_asked_again(policy, self._stopped[policy])
+                    break
                 key = conditions, name
                 if key not in known:
                     known[key] = conditions.outcomes(subject, name)
                 outcome = known[key][conditions.place[policy]]
                 if outcome is not False:
-                    yield _hit(policy, subject, name, outcome)
+                    hit = _hit(policy, subject, name, outcome)
+                    yield hit
+                    if hit.runs_away:
+                        self._stopped[policy] = subject.document.name
+                        conditions.stop(policy)
+                        break
+
+
+def _not_asked_again(policy: Policy, of: str) -> Hit:
+    words = f"{TOO_MANY_STEPS}, for {of}; so it is asked of nobody else"
+    return Hit(policy, None, None, words, None, "when")
 
 
 def _text(tenant: Document) -> object:
@@ -114,11 +135,17 @@ class _Conditions:
     def __init__(self, policies: Sequence[Policy]) -> None:
         self.place = {policy: index for index, policy in enumerate(policies)}
         self._sees = sum((policy.asks for policy in policies), Reading())
-        self._together = Together([policy.when for policy in policies])
+        self._conditions = [policy.when for policy in policies]
+        self._together = Together(self._conditions)
 
     def outcomes(self, subject: Subject, name: str | None) -> Sequence[object]:
         """Give for each policy whether its condition holds, or why that cannot be said."""
         return self._together.outcomes(_bound(self._sees, subject, name))
+
+    def stop(self, policy: Policy) -> None:
+        """Ask one of them no more."""
+        self._conditions[self.place[policy]] = compile_expression("false")
+        self._together = Together(self._conditions)
 
 
 def _grouped(policies: Iterable[Policy]) -> dict[Policy, _Conditions]:
@@ -143,12 +170,24 @@ def _is_personal(policy: Policy, *, alone: bool) -> bool:
     )
 
 
-def _is_asked(policy: Policy, subject: Subject) -> bool:
+def why_not_asked(policy: Policy, subject: Subject) -> str | None:
+    """Why a policy has nothing to say of a tenant, whatever its condition; None where it is asked."""
     if policy.on_change:
-        return subject.before is not None and policy.looks_at(subject.changed)
-    if policy.severity is Severity.INFO and policy.each is None:
-        return policy.looks_at(subject.news)
-    return "live" not in policy.asks.variables or subject.live is not None
+        if subject.before is None:
+            return "it looks at a change, and no earlier set is known (base or live)"
+        if not policy.looks_at(subject.changed):
+            return "it looks at a change, and no knob that it reads changes"
+    elif (
+        policy.severity is Severity.INFO
+        and policy.each is None
+        and not policy.looks_at(subject.news)
+    ):
+        return "an info speaks only where a knob that it reads is written"
+    if "live" in policy.asks.variables and subject.live is None:
+        return "it reads the live set, and that is not known"
+    if "reach" in policy.depends.variables and subject.reached is None:
+        return "no floor is in force"
+    return None
 
 
 def _each(policy: Policy, subject: Subject) -> Iterable[str]:
@@ -176,7 +215,8 @@ def _hit(policy: Policy, subject: Subject, name: str | None, outcome: object) ->
         step = "hint"
         hint = policy.hint.text(bound) if policy.hint else None
     except ExpressionError as error:
-        return Hit(policy, None, None, error.message, None, step)
+        runs_away = isinstance(error, RunawayError)
+        return Hit(policy, None, None, error.message, None, step, runs_away)
     return Hit(policy, place, _value(subject, place, written=name is not None), message, hint)
 
 
@@ -185,7 +225,7 @@ def _bound(reading: Reading, subject: Subject, name: str | None) -> cel.Activati
     variables: dict[str, object] = {}
     for variable, keys in reading.wanted:
         if variable == "knob":
-            variables[variable] = _asked_knob(subject, name, keys) if name is not None else {}
+            variables[variable] = asked_knob(subject, name, keys) if name is not None else {}
         else:
             variables[variable] = subject.variable(variable, keys)
     return activation(variables)
@@ -211,52 +251,3 @@ def _value(subject: Subject, name: str | None, *, written: bool) -> object:
     if written and subject.live and name in subject.live:
         return subject.live[name]
     return subject.values[name]
-
-
-def _asked_knob(subject: Subject, name: str, keys: Collection[str] | None) -> dict[str, object]:
-    """The variable `knob` of an `each` policy."""
-    knob = subject.catalogue[name]
-    origin = subject.effective.origin(name)
-    value = origin.value if origin else (subject.live or {}).get(name, knob.default)
-    asked = _Asked(subject, knob, origin, value)
-    return {key: _OF_KNOB[key](asked) for key in keys or _OF_KNOB if key in _OF_KNOB}
-
-
-class _Asked(NamedTuple):
-    """The knob that an `each` policy is asked for."""
-
-    subject: Subject
-    knob: Knob
-    origin: Written | None
-    value: KnobValue
-
-
-def _off_hint(off: str) -> str:
-    """How to write "practically off", as an instruction: `write recency_ranker_mode: DISABLED`."""
-    if not off:
-        return ""
-    off = off.removeprefix("not offered: ")
-    mode, _, state = off.partition(" ")
-    if state == "DISABLED":
-        return f"write {mode}: DISABLED to switch it off"
-    if off.startswith("cannot"):
-        return f"it {off}"
-    return off if off.startswith(("write ", "leave ")) else f"write {off}"
-
-
-_OF_KNOB: Final[Mapping[str, Callable[[_Asked], object]]] = {
-    "name": lambda asked: asked.knob.name,
-    "value": lambda asked: asked.value,
-    "literal": lambda asked: asked.origin.literal if asked.origin else spelled(asked.value),
-    "default": lambda asked: asked.knob.default,
-    "default_text": lambda asked: spelled(asked.knob.default),
-    "unset": lambda asked: asked.value == asked.knob.unset,
-    "surprises": lambda asked: asked.knob.zero_surprises,
-    "hides": lambda asked: bool(asked.subject.effective.hidden(asked.knob.name)),
-    "mode": lambda asked: asked.knob.type is KnobType.MODE,
-    "off": lambda asked: asked.knob.off,
-    "off_hint": lambda asked: _off_hint(asked.knob.off),
-    "zero": lambda asked: asked.knob.zero,
-    "role": lambda asked: asked.knob.role or "",
-    "unit": lambda asked: asked.knob.unit,
-}

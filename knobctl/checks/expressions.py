@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cel_expr_python import cel
 
-from knobctl.checks.places import value_at
-from knobctl.finding import Finding, Location, Severity
-from knobctl.text import spelled
+from knobctl.checks.inside_text import place_inside
+from knobctl.finding import Finding, Severity
+from knobctl.text import nearest, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +45,10 @@ VARIABLES: Final[Mapping[str, cel.Type]] = {
 }
 LONGEST: Final = 2000
 """How many characters of a message are shown: an expression can make millions."""
-_AT: Final = re.compile(r"<input>:(\d+):(\d+): (.*)")
+MOST_CHARACTERS: Final = 10_000
+"""How long an expression, or a text with expressions, may be: what it makes is bounded by that times the steps."""
+TOO_MANY_STEPS: Final = "it takes more steps than an expression may"
+_AT: Final = re.compile(r"<input>:(-?\d+):(-?\d+): (.*)")
 
 
 class ExpressionError(Exception):
@@ -56,6 +59,10 @@ class ExpressionError(Exception):
         self.message = message
         self.offset = offset
         """Where in the text of the expression, in characters."""
+
+
+class RunawayError(ExpressionError):
+    """An expression takes more steps than one may take: asked once more, it would take as many."""
 
 
 @lru_cache(maxsize=1)
@@ -83,8 +90,8 @@ class Expression:
         """
         try:
             result = self.compiled.eval(variables)
-        except RuntimeError as error:  # more steps than CEL allows
-            raise ExpressionError(_plainer(str(error))) from error
+        except RuntimeError as error:
+            raise RunawayError(TOO_MANY_STEPS) from error
         if result.type() == cel.Type.ERROR:
             message = str(result.value()).partition(": ")[2] or str(result.value())
             raise ExpressionError(_plainer(message))
@@ -117,16 +124,22 @@ class Together:
 
     def __init__(self, expressions: Sequence[Expression]) -> None:
         self._single = expressions
+        self._listed: Expression | None
         # The text may end in a comment, so that the bracket after it stands on a line of its own.
         listed = ",".join(f"({one.text}\n)" for one in expressions)
-        self._listed = compile_expression(f"[{listed}]")
+        try:
+            self._listed = Expression("", _environment().compile(f"[{listed}]"))
+        except RuntimeError:  # longer than CEL takes, or deeper by this bracket: one at a time then
+            self._listed = None
 
     def outcomes(self, variables: cel.Activation) -> Sequence[Any]:
         """Evaluate all of them: of each its value, or why it has none, as an `ExpressionError`."""
-        try:
-            return self._listed.value(variables)  # type: ignore[no-any-return]  # CEL is typed at run time
-        except ExpressionError:
-            return [self._outcome(one, variables) for one in self._single]
+        if self._listed is not None:
+            try:
+                return self._listed.value(variables)  # type: ignore[no-any-return]  # CEL is typed at run time
+            except ExpressionError:  # which of them it was, each by itself says
+                pass
+        return [self._outcome(one, variables) for one in self._single]
 
     @staticmethod
     def _outcome(one: Expression, variables: cel.Activation) -> Any:  # noqa: ANN401  CEL is typed at run time
@@ -181,24 +194,110 @@ def compile_expression(text: str) -> Expression:
     Raises:
         ExpressionError: With the offset of the first error in the text.
     """
+    _refuse_length(text)
     try:
         return Expression(text, _environment().compile(text))
     except (RuntimeError, TypeError) as error:  # TypeError: half a surrogate pair is no text to CEL
-        found = _AT.search(str(error))
-        if not found:
-            raise ExpressionError(_plainer(str(error).partition("\n")[0])) from error
-        line, column = int(found[1]), int(found[2])
-        lines = text.splitlines(keepends=True)
-        offset = sum(map(len, lines[: line - 1])) + column - 1
-        raise ExpressionError(_plainer(found[3]), min(offset, len(text))) from error
+        raise _located(text, str(error)) from error
+
+
+def compile_condition(text: str) -> Expression:
+    """Compile an expression that has to say yes or no.
+
+    Raises:
+        ExpressionError: As `compile_expression`, and where it is known now that it will give no truth value.
+    """
+    condition = compile_expression(text)
+    gives = condition.compiled.return_type()
+    if gives not in (cel.Type.BOOL, cel.Type.DYN):
+        begins = len(text) - len(text.lstrip())
+        raise ExpressionError(f"the condition gives {_kind_name(gives)}, not true or false", begins)
+    return condition
+
+
+def _kind_name(kind: cel.Type) -> str:
+    name = kind.name().partition("(")[0].partition("<")[0].lower()
+    return _KIND_NAMES.get(name, f"a {name}")
+
+
+_KIND_NAMES: Final = {
+    "string": "a text",
+    "int": "a whole number",
+    "uint": "a whole number",
+    "double": "a number",
+    "null": "null",
+}
+
+
+def _refuse_length(text: str) -> None:
+    if len(text) > MOST_CHARACTERS:
+        raise ExpressionError(
+            f"{len(text):,} characters; an expression has at most {MOST_CHARACTERS:,}"
+        )
+
+
+def _located(text: str, said: str) -> ExpressionError:
+    """What CEL says of a text, in plainer words, at its place."""
+    found = _AT.search(said)
+    if not found:
+        return ExpressionError(_plainer(said.partition("\n")[0]))
+    line, column = int(found[1]), int(found[2])
+    if line < 1:
+        return ExpressionError(_plainer(found[3]))
+    lines = text.split("\n")  # CEL knows no other ends of lines
+    offset = min(sum(len(before) + 1 for before in lines[: line - 1]) + column - 1, len(text))
+    message = _plainer(found[3])
+    if undeclared := _UNDECLARED.fullmatch(message):
+        return _undeclared(text, undeclared[1], offset)
+    return ExpressionError(message, offset)
+
+
+def _undeclared(text: str, name: str, offset: int) -> ExpressionError:
+    """A name that nothing has, at the name: CEL points at the dot or the bracket after it."""
+    name = name.partition(".")[0]
+    start = text.rfind(name, 0, offset + len(name))
+    is_call = text[offset : offset + 1] == "("
+    close = nearest(name, _FUNCTIONS if is_call else VARIABLES)
+    message = f"undeclared reference to '{name}'"
+    if close:
+        message += f"; did you mean {close}?"
+    elif not is_call:
+        message += f"; known are {', '.join(VARIABLES)}"
+    return ExpressionError(message, offset if start < 0 else start)
 
 
 def _plainer(message: str) -> str:
     """CEL's own words without its containers and token lists."""
+    if "recursion" in message:
+        return f"nested more than {_DEEPEST} deep"
     message = re.sub(r" \[[A-Z_]+\]$", "", message)
     message = re.sub(r"^[A-Z_]+: ", "", message)
     message = re.sub(r" \(in container ''\)", "", message)
     return re.sub(r" expecting \{.*\}", "", message).replace("'<EOF>'", "the end")
+
+
+_DEEPEST: Final = 32
+"""What CEL allows."""
+_UNDECLARED: Final = re.compile(r"undeclared reference to '([\w.]+)'")
+_FUNCTIONS: Final = (
+    "size",
+    "has",
+    "all",
+    "exists",
+    "exists_one",
+    "map",
+    "filter",
+    "matches",
+    "contains",
+    "startsWith",
+    "endsWith",
+    "int",
+    "double",
+    "string",
+    "duration",
+    "timestamp",
+)
+"""What can be called, for whoever mistypes it."""
 
 
 def compile_template(text: str) -> Template:
@@ -207,6 +306,7 @@ def compile_template(text: str) -> Template:
     Raises:
         ExpressionError: With the offset of the first error in the text.
     """
+    _refuse_length(text)
     parts: list[str | Expression] = []
     offsets: list[int] = []
     for start, part, is_expression in _pieces(text):
@@ -275,37 +375,3 @@ def policy_error(
         field_path=".".join(map(str, path)),
         primary=place_inside(document, path, error.offset),
     )
-
-
-def place_inside(document: Document, path: tuple[str | int, ...], offset: int) -> Location:
-    """The place of one character of a text value; the value's own where the file spells it otherwise.
-
-    Blanks are not counted: a folded text has other ones in the file than in the value.
-    """
-    whole = document.location(*path)
-    spot = document.spot(*path)
-    value = value_at(document.value, path)
-    if spot is None or not isinstance(value, str):
-        return whole
-    written = document.literal(*path)
-    at = _SCALAR_START.match(written).end()  # type: ignore[union-attr]  # matches the empty text too
-    for sign in value[:offset]:
-        if sign.isspace():
-            continue
-        at = _past_blanks(written, at)
-        if written[at : at + 1] != sign:
-            return whole
-        at += 1
-    at = _past_blanks(written, at)
-    if value[offset : offset + 1].strip() != written[at : at + 1]:
-        return whole if offset < len(value) else document.text.location(spot.start + at)
-    return document.text.location(spot.start + at, spot.start + at + 1)
-
-
-_SCALAR_START: Final = re.compile(r"[|>][^\n]*\n|[\"']|")
-
-
-def _past_blanks(text: str, at: int) -> int:
-    while at < len(text) and text[at].isspace():
-        at += 1
-    return at

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from knobctl.checks.expressions import (
     Expression,
     ExpressionError,
     Template,
-    compile_expression,
+    compile_condition,
     compile_template,
     policy_error,
 )
@@ -61,15 +61,29 @@ class Policy:
     """What all of its expressions can see: equal values give an equal outcome."""
     reads_all: bool
     built_in: bool = False
+    override: SeverityOverride | None = None
+    """How the repository weighs it, and why; `severity` is that already."""
 
     @property
     def title(self) -> str:
         """The rule in one sentence."""
-        return str(self.document.value.get("title", self.id))
+        return title_of(self.document)
 
     def looks_at(self, names: Iterable[str]) -> bool:
         """Whether one of these knobs is among those that decide it."""
         return self.reads_all or any(name in self.reads for name in names)
+
+
+class NotOffered(NamedTuple):
+    """A built-in policy about knobs that this engine's schema does not have."""
+
+    document: Document
+    why: str
+
+    @property
+    def name(self) -> str:
+        """Its rule id."""
+        return self.document.name
 
 
 @dataclass(slots=True)
@@ -77,14 +91,24 @@ class Policies:
     """The policies in force, and what is wrong with the others."""
 
     in_force: list[Policy] = field(default_factory=list)
-    not_offered: list[Document] = field(default_factory=list)
-    """Built-in policies about knobs that this engine's schema does not have."""
-    findings: list[Finding] = field(default_factory=list)
+    not_offered: list[NotOffered] = field(default_factory=list)
+    broken: list[tuple[Document, Finding]] = field(default_factory=list)
+    """Policies of the repository that do not compile or take another rule's id, and why."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is wrong with the repository's policies."""
+        return [finding for _, finding in self.broken]
 
     @property
     def ids(self) -> list[str]:
         """The rule ids, in force or not."""
-        return [policy.id for policy in self.in_force] + [doc.name for doc in self.not_offered]
+        return [policy.id for policy in self.in_force] + [one.name for one in self.not_offered]
+
+
+def title_of(document: Document) -> str:
+    """The title of a policy's document; its id where it has none."""
+    return str(document.value.get("title", document.name))
 
 
 def load_policies(
@@ -105,12 +129,12 @@ def load_policies(
     own = {document.name: document for document in built_in_documents()}
     for document in documents:
         if document.name in own or document.name in RULES:
-            policies.findings.append(_taken(document, own.get(document.name)))
+            policies.broken.append((document, _taken(document, own.get(document.name))))
             continue
         try:
             policies.in_force.append(_compiled(document, catalogue))
         except _BrokenPolicyError as error:
-            policies.findings.append(policy_error(document, error.path, error.error))
+            policies.broken.append((document, policy_error(document, error.path, error.error)))
     if severities:
         policies.in_force = [_weighed(policy, severities) for policy in policies.in_force]
     return policies
@@ -140,15 +164,15 @@ class _Same:
 
 
 @lru_cache(maxsize=8)
-def _built_in(same: _Same) -> tuple[Sequence[Policy], Sequence[Document]]:
+def _built_in(same: _Same) -> tuple[Sequence[Policy], Sequence[NotOffered]]:
     """Compile the built-in policies, and find those about knobs that the schema does not have."""
     in_force: list[Policy] = []
-    not_offered: list[Document] = []
+    not_offered: list[NotOffered] = []
     for document in built_in_documents():
         try:
             in_force.append(_compiled(document, same.catalogue, built_in=True))
-        except UnknownRoleError:
-            not_offered.append(document)
+        except UnknownRoleError as error:
+            not_offered.append(NotOffered(document, error.message))
     return in_force, not_offered
 
 
@@ -171,13 +195,16 @@ def _compiled(document: Document, catalogue: Catalogue, *, built_in: bool = Fals
     value = document.value
     step: tuple[str | int, ...] = ("when",)
     try:
-        when = compile_expression(str(value["when"]))
+        when = compile_condition(str(value["when"]))
         asked = depends = reading_of(when.text, catalogue)
+        _assert_each(value, asked, when.text)
         step = ("message",)
         message, seen = _template(str(value["message"]), catalogue)
+        _assert_each(value, seen, str(value.get("message")))
         depends += seen
         step = ("hint",)
         hint, seen = _template(str(value.get("hint", "")), catalogue)
+        _assert_each(value, seen, str(value.get("hint")))
         depends += seen
         step = ("at",)
         at, seen = _place(value.get("at"), catalogue)
@@ -209,6 +236,15 @@ def _compiled(document: Document, catalogue: Catalogue, *, built_in: bool = Fals
         reads_all=not reads and asked.everything,
         built_in=built_in,
     )
+
+
+def _assert_each(value: Mapping[str, Any], reading: Reading, text: str) -> None:
+    """See that `knob` is known: without `each` no policy is asked for a knob."""
+    if "knob" in reading.variables and "each" not in value:
+        raise ExpressionError(
+            "knob is known only where the policy is asked for each knob (each: written or reset)",
+            max(text.find("knob"), 0),
+        )
 
 
 def _template(text: str, catalogue: Catalogue) -> tuple[Template, Reading]:
@@ -258,7 +294,9 @@ def _weighed(policy: Policy, severities: Mapping[str, SeverityOverride]) -> Poli
     from dataclasses import replace
 
     override = severities.get(policy.id)
-    return replace(policy, severity=override.severity) if override else policy
+    if override is None:
+        return policy
+    return replace(policy, severity=override.severity, override=override)
 
 
 def verify_overrides(severities: Mapping[str, SeverityOverride], known: Iterable[str]) -> None:

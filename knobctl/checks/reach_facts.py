@@ -6,16 +6,17 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from knobctl.fusion.facts import one_fact
-from knobctl.fusion.numbers import fraction_text, rank_text, rounded_down, safely_below
+from knobctl.fusion import NORMALISED, Scale, Weighs
+from knobctl.fusion.facts import fact_names, one_fact
+from knobctl.fusion.numbers import rank_text, rounded_down, safely_below
 from knobctl.fusion.reach import EDGE
-from knobctl.fusion.scores import last_rank
 from knobctl.text import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from knobctl.fusion import Reach
+    from knobctl.fusion.reach import Names
 
 _NUMBERS: Final = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
@@ -43,6 +44,12 @@ def every_fact(reached: Reach) -> dict[str, object]:
     return {**reached.policy_facts(), **{name: words(reached) for name, words in _WORDS.items()}}
 
 
+def known_facts(rankers: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Give the names of all facts, and of those in each of the maps for a set of live rankers."""
+    outer, inner = fact_names(rankers)
+    return outer | _WORDS.keys(), inner
+
+
 def _shares(reached: Reach) -> Mapping[str, Fraction]:
     return reached.shares(reached.enabled)
 
@@ -52,11 +59,7 @@ def _by_ranker(values: Mapping[str, object]) -> str:
 
 
 def _depths(reached: Reach) -> dict[str, int]:
-    setup = reached.setup
-    return {
-        name: last_rank(share, floor=setup.floor, k=setup.k)
-        for name, share in _shares(reached).items()
-    }
+    return {name: reached.deepest(reached.enabled, (name,)) for name in reached.enabled}
 
 
 def _rows(reached: Reach) -> int:
@@ -64,25 +67,30 @@ def _rows(reached: Reach) -> int:
     return sum(depths.values()) if all(name in depths for name in reached.enabled) else -1
 
 
+def _weights(reached: Reach) -> Mapping[str, int] | Mapping[str, Fraction]:
+    """The weights up to a factor: whole numbers, which are quick, where first rows stand as they do."""
+    setup = reached.setup
+    return reached.units if setup.formula.weighs is Weighs.SCORE else setup.weights
+
+
 def _weight_ratio(reached: Reach) -> float:
-    units = reached.units.values()
-    lightest = min(units)
-    return max(units) / lightest if lightest else 0.0
+    weights = _weights(reached).values()
+    lightest = min(weights)
+    return float(max(weights) / lightest) if lightest else 0.0
 
 
 def _lightest(reached: Reach) -> str:
-    return min(reached.units, key=reached.units.__getitem__)
+    weights = _weights(reached)
+    return min(weights, key=weights.__getitem__)
 
 
 def _kept_text(reached: Reach) -> str:
     """How deep hits of several rankers pass: `found by two rankers: to rank 30 each; by all three: ...`."""
-    setup, units = reached.setup, reached.units
-    heaviest = sorted(units, key=lambda name: -units[name])
-    even = len(set(units.values())) == 1
+    heaviest = reached.heaviest(reached.enabled, len(reached.enabled))
+    even = len(set(reached.units.values())) == 1
     passing = []
     for size in range(2, len(heaviest) + 1):
-        ceiling = reached.best(reached.enabled, size)
-        if depth := last_rank(ceiling, floor=setup.floor, k=setup.k):
+        if depth := reached.deepest(reached.enabled, heaviest[:size]):
             who = _who(heaviest[:size], len(heaviest), even=even)
             passing.append(f"by {who}: to rank {rank_text(depth)}")
     if not passing:
@@ -90,7 +98,7 @@ def _kept_text(reached: Reach) -> str:
     return "; ".join([f"found {passing[0]} each", *passing[1:]])
 
 
-def _who(together: list[str], of: int, *, even: bool) -> str:
+def _who(together: Names, of: int, *, even: bool) -> str:
     size = len(together)
     if size == of:
         return "both rankers" if size == 2 else f"all {_NUMBERS.get(size, str(size))}"
@@ -119,27 +127,23 @@ def _edge_text(reached: Reach) -> str:
     edge, touched = _edge(reached)
     *others, last = touched or [""]
     rankers = " or ".join([", ".join(others), last] if others else [last])
-    return f"{fraction_text(edge)}, the most that a match found by {rankers} can score"
+    return f"{reached.told(edge)}, the most that a match found by {rankers} can score"
 
 
 def _edge_under(reached: Reach) -> str:
     """The next floor of two decimals under the edge that touches no other one."""
-    text = _under(_edge(reached)[0])
+    text = reached.under(_edge(reached)[0])
     while reached.edges(reached.enabled, Fraction(text)):
-        text = _under(Fraction(text))
+        text = reached.under(Fraction(text))
     return text
 
 
 def _edge_over(reached: Reach) -> str:
     """The next floor of two decimals above the edge that touches no other one."""
-    floor = _edge(reached)[0]
+    floor, step = _edge(reached)[0], 10**reached.decimals
     while reached.edges(reached.enabled, floor):
-        floor = Fraction(math.floor((floor + EDGE) * 100 + 1), 100)
+        floor = Fraction(math.floor((floor + EDGE) * step + 1), step)
     return spelled(float(floor))
-
-
-def _under(ceiling: Fraction) -> str:
-    return safely_below(ceiling, EDGE) if ceiling > EDGE else "0"
 
 
 def _recency_list(reached: Reach) -> int:
@@ -148,14 +152,17 @@ def _recency_list(reached: Reach) -> int:
 
 def _recency_passing(reached: Reach) -> int:
     """How many of the merely recent chunks pass."""
-    setup, share = reached.setup, reached.share(reached.enabled, "recency")
-    depth = last_rank(share, floor=setup.floor, k=setup.k)
-    return min(depth, setup.depths.get("recency", depth))
+    if "recency" not in reached.enabled:
+        return 0
+    depth = reached.deepest(reached.enabled, ("recency",))
+    return min(depth, reached.setup.depths.get("recency", depth))
 
 
 def _silent_weight(reached: Reach) -> str:
     """The largest recency weight, of two decimals, with which no merely recent chunk passes; or nothing."""
     setup = reached.setup
+    if setup.formula != NORMALISED:
+        return ""
     others = sum(
         (weight for name, weight in setup.weights.items() if name != "recency"), Fraction(0)
     )
@@ -183,7 +190,7 @@ _WORDS: Final[Mapping[str, Callable[[Reach], object]]] = {
     "weight_ratio": _weight_ratio,
     "weight_ratio_text": lambda reached: f"{_weight_ratio(reached):.4g}",
     "lightest": _lightest,
-    "lightest_ceiling_text": lambda reached: fraction_text(min(_shares(reached).values())),
+    "lightest_ceiling_text": lambda reached: reached.told(min(_shares(reached).values())),
     # what passes that several rankers found
     "kept_text": _kept_text,
     "lowest_text": _lowest_text,
@@ -191,7 +198,9 @@ _WORDS: Final[Mapping[str, Callable[[Reach], object]]] = {
     "edge_text": _edge_text,
     "edge_under_text": _edge_under,
     "edge_over_text": _edge_over,
-    "two_ranker_reachable_floor_text": lambda reached: _under(reached.two_ranker_ceiling),
+    "two_ranker_reachable_floor_text": lambda reached: reached.under(reached.two_ranker_ceiling),
+    # whether another rank constant moves the ceilings too
+    "ceilings_move": lambda reached: reached.setup.formula.scale is Scale.RAW,
     "recency_list": _recency_list,
     "recency_passing": _recency_passing,
     "recency_silent_weight_text": _silent_weight,

@@ -8,12 +8,14 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from knobctl.checks.asked_knob import KNOB_FACTS
 from knobctl.checks.expressions import VARIABLES, ExpressionError
 from knobctl.checks.fact_roles import roles_of
+from knobctl.checks.reach_facts import known_facts
 from knobctl.text import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from knobctl.knobs import Catalogue
 
@@ -67,6 +69,7 @@ def reading_of(text: str, catalogue: Catalogue) -> Reading:
 
     Raises:
         UnknownRoleError: For a knob or role that the schema does not have, with its offset.
+        ExpressionError: For a name that `reach` or `knob` does not have, with its offset.
     """
     tokens = [(match.lastgroup or "", match[0], match.start()) for match in _TOKEN.finditer(text)]
     knobs: list[str] = []
@@ -82,12 +85,35 @@ def reading_of(text: str, catalogue: Catalogue) -> Reading:
         key, offset = _key(tokens, index) or ("", 0)
         keys.add((word, key))
         if word in ARITHMETIC:
+            _assert_facts(tokens, index, catalogue)
             knobs += [name for role in roles_of(key) for name in with_role(role, catalogue)]
         elif key and word != "knob":
             knobs.append(_knob((key, offset), catalogue, by_role=word in BY_ROLE))
         elif word != "knob":
             everything = True
+        elif key:
+            _assert_known(key, offset, KNOB_FACTS, "knob")
     return Reading(tuple(dict.fromkeys(knobs)), everything, frozenset(variables), frozenset(keys))
+
+
+def _assert_facts(tokens: list[tuple[str, str, int]], index: int, catalogue: Catalogue) -> None:
+    """See that `reach.fact`, or `reach.without_ranker.fact`, is a fact."""
+    named = _key(tokens, index)
+    if named is None:
+        return
+    outer, inner = known_facts(catalogue.rankers)
+    word = tokens[index][1]
+    _assert_known(*named, outer, word)
+    within = _key(tokens, index + 2) if tokens[index + 1][1] == "." else None
+    if within and named[0] not in inner:
+        _assert_known(*within, inner, f"{word}.{named[0]}")
+
+
+def _assert_known(name: str, offset: int, known: Collection[str], of: str) -> None:
+    if name not in known:
+        close = nearest(name, known)
+        what = f"{of} has no {name}"
+        raise ExpressionError(f"{what}; did you mean {close}?" if close else what, offset)
 
 
 def _is_field(tokens: list[tuple[str, str, int]], index: int) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from knobctl.fusion.numbers import fraction_text, number_text, rounded_down, safely_below
-from knobctl.fusion.reach import EDGE
-from knobctl.fusion.scores import SUMMED_FIRST, last_rank
+from knobctl.fusion.numbers import number_text, rounded_down
+from knobctl.fusion.scores import SUMMED_FIRST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from knobctl.fusion.reach import Names, Reach
 
@@ -51,6 +50,18 @@ def one_fact(reached: Reach, name: str) -> object:
     return policy_facts(reached)[name]
 
 
+def fact_names(rankers: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Give the names of `policy_facts`, and of the facts in each of its maps.
+
+    Args:
+        rankers: Those of the engine, besides the usual three.
+    """
+    known = dict.fromkeys((*SUMMED_FIRST, *rankers))
+    inner = frozenset(_FACTS) | {f"{name}_{kind}" for name in known for kind in _OF_ONE}
+    maps = {f"without_{name}" for name in known} | {f"{name}_alone" for name in known}
+    return inner | maps | {"never_empty_whichever_live"}, inner
+
+
 def _named(reached: Reach) -> Names:
     return tuple(dict.fromkeys((*SUMMED_FIRST, *reached.enabled)))
 
@@ -64,8 +75,7 @@ def _all_facts(reached: Reach, live: Names) -> dict[str, object]:
 
 
 def _equal_depth(reached: Reach, live: Names, rankers: int) -> int:
-    setup = reached.setup
-    return min(last_rank(reached.best(live, rankers), floor=setup.floor, k=setup.k), MOST)
+    return min(reached.deepest(live, reached.heaviest(live, rankers)), MOST)
 
 
 def _on_edge(reached: Reach, live: Names) -> bool:
@@ -73,22 +83,29 @@ def _on_edge(reached: Reach, live: Names) -> bool:
 
 
 def _above_vector(reached: Reach, live: Names) -> bool:
-    found = "vector" in live and reached.scores(live)
-    return reached.setup.floor > (reached.share(live, "vector") if found else 1)
+    if not reached.scores(live):
+        return False
+    if "vector" in live:
+        return reached.setup.floor > reached.share(live, "vector")
+    return _above_best(reached, live)
 
 
 def _above_two(reached: Reach, live: Names) -> bool:
-    return 0 < reached.best(live, 2) < reached.setup.floor
+    two = reached.best(live, 2)
+    return 0 < two < reached.setup.floor and not _above_best(reached, live)
+
+
+def _above_best(reached: Reach, live: Names) -> bool:
+    """Whether no hit at all can pass: only a raw sum has a best score that floors lie above."""
+    return reached.scores(live) and reached.setup.floor > reached.best(live, len(live))
 
 
 def _depth(reached: Reach, live: Names, ranker: str) -> int:
-    setup = reached.setup
-    return min(last_rank(reached.share(live, ranker), floor=setup.floor, k=setup.k), MOST)
+    return min(reached.deepest(live, (ranker,)), MOST) if ranker in live else 0
 
 
 def _reachable_floor(reached: Reach, live: Names, ranker: str) -> str:
-    share = reached.share(live, ranker)
-    return safely_below(share, EDGE) if share > EDGE else "0"
+    return reached.under(reached.share(live, ranker))
 
 
 def _keep_all_floor(reached: Reach, live: Names, ranker: str) -> str:
@@ -102,11 +119,14 @@ _FACTS: Final[Mapping[str, Callable[[Reach, Names], object]]] = {
     "floor_text": lambda reached, _: number_text(reached.setup.floor),
     "above_vector_ceiling": _above_vector,
     "above_two_ranker_ceiling": _above_two,
+    "above_best_score": _above_best,
     "on_edge": _on_edge,
     "vacuous": lambda reached, live: reached.removes_nothing(live),
     "never_empty": lambda reached, live: reached.scores(live) and not reached.can_be_empty(live),
     "two_ranker_ceiling": lambda reached, live: float(reached.best(live, 2)),
-    "two_ranker_ceiling_text": lambda reached, live: fraction_text(reached.best(live, 2)),
+    "two_ranker_ceiling_text": lambda reached, live: reached.told(reached.best(live, 2)),
+    "best_score_text": lambda reached, live: reached.told(reached.best(live, len(live))),
+    "best_reachable_floor_text": lambda reached, live: reached.under(reached.best(live, len(live))),
     "two_equal_depth": lambda reached, live: _equal_depth(reached, live, 2),
     "three_equal_depth": lambda reached, live: _equal_depth(reached, live, 3),
 }
@@ -115,7 +135,7 @@ _FACTS: Final[Mapping[str, Callable[[Reach, Names], object]]] = {
 _OF_ONE: Final[Mapping[str, Callable[[Reach, Names, str], object]]] = {
     "depth": _depth,
     "ceiling": lambda reached, live, ranker: float(reached.share(live, ranker)),
-    "ceiling_text": lambda reached, live, ranker: fraction_text(reached.share(live, ranker)),
+    "ceiling_text": lambda reached, live, ranker: reached.told(reached.share(live, ranker)),
     "reachable_floor_text": _reachable_floor,
     "keep_all_floor_text": _keep_all_floor,
 }

@@ -53,14 +53,14 @@ def test_the_place_of_an_error_counts_lines() -> None:
     with pytest.raises(ExpressionError) as caught:
         compile_expression("true &&\n  nope")
     assert caught.value.offset == 10
-    assert caught.value.message == "undeclared reference to 'nope'"
+    assert caught.value.message.startswith("undeclared reference to 'nope'; known are effective, ")
 
 
 def test_a_runaway_expression_is_stopped() -> None:
     """Eight nested loops over twenty items end at once, as an error."""
     loops = "effective.all(a, " * 8 + "true" + ")" * 8
     variables = activation({"effective": {f"k{number}": number for number in range(20)}})
-    with pytest.raises(ExpressionError, match="Iteration budget exceeded"):
+    with pytest.raises(ExpressionError, match="more steps than an expression may"):
         compile_expression(loops).value(variables)
 
 
