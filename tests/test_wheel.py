@@ -54,6 +54,16 @@ def test_schemas_and_policies_are_inside(installed: Path) -> None:
             assert (inside / name).read_bytes() == (ROOT / folder / name).read_bytes()
 
 
+def test_a_new_repository_is_inside(installed: Path, tmp_path: Path) -> None:
+    """Hidden files too: what `init` makes outside the checkout passes its own gate."""
+    made = run(installed, "init", "knobs", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    for name in (".github/workflows/knobctl.yml", ".gitlab-ci.yml", ".pre-commit-config.yaml"):
+        assert (tmp_path / "knobs" / name).read_bytes() == (ROOT / "scaffold" / name).read_bytes()
+    checked = run(installed, "check", "knobs", cwd=tmp_path)
+    assert checked.returncode == 0, checked.stderr
+
+
 def test_the_vocabulary_is_inside_with_its_licence(installed: Path) -> None:
     """What counts tokens and feeds the default embedder, and where it comes from."""
     folder = Path("knobctl/server/retrieval/wordpiece")

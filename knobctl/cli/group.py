@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Final[dict[str, str]] = {
     # name, which is also the module under knobctl.cli: short help
+    "init": "A knob repository to start from, with CI files and commit hooks",
     "validate": "Check documents against the JSON Schema; every finding with line:column",
     "check": "Validate, then say what the values do: the policies",
     "fmt": "Canonical names, order and spelling; comments kept",

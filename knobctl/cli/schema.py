@@ -37,14 +37,24 @@ def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
     show_default=True,
     help="json for every schema; the others derive from the schema of the knobs.",
 )
+@click.option(
+    "--bundled",
+    is_flag=True,
+    help="With the schemas that it refers to inside it, as one file for an editor.",
+)
 @common_options(formats=())
-def command(settings: Settings, name: str | None, form: str) -> ExitCode:
+def command(settings: Settings, name: str | None, form: str, bundled: bool) -> ExitCode:
     """Print a JSON Schema, or what derives from the schema of the knobs.
 
     Without NAME: the names, or with --as proto, markdown or sql what derives from the knobs.
     With --schema FILE the knobs are those of another engine.
     """
-    text = _schema_text(settings, name) if form == "json" else _derived_text(settings, name, form)
+    if bundled:
+        text = _bundled_text(settings, name, form)
+    elif form == "json":
+        text = _schema_text(settings, name)
+    else:
+        text = _derived_text(settings, name, form)
     settings.answer({"text": lambda: text})
     return ExitCode.OK
 
@@ -59,6 +69,19 @@ def _schema_text(settings: Settings, name: str | None) -> str:
 
         return json.dumps(load_catalogue(settings.schema).schema, indent=2)
     return _path(name).read_text(encoding="utf-8")
+
+
+def _bundled_text(settings: Settings, name: str | None, form: str) -> str:
+    import json
+
+    from knobctl.documents.bundling import bundled_schema
+
+    if name is None or form != "json" or settings.schema:
+        raise UsageError(
+            "--bundled is for a schema that ships with knobctl, named, as json",
+            hint="run: knobctl schema knob-set --bundled",
+        )
+    return json.dumps(bundled_schema(_path(name).name.partition(".")[0]), indent=1)
 
 
 def _derived_text(settings: Settings, name: str | None, form: str) -> str:
