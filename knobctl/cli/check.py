@@ -59,7 +59,9 @@ def command(
             fleet=session.fleet,
         )
         findings = shown(report, select, ignore, rule_ids(repository.policies))
-        return answer(settings, report, findings=findings, fail_on=fail_on, exit_zero=exit_zero)
+        return answer(
+            settings, report, findings=findings, fail_on=fail_on, exit_zero=exit_zero, base=base
+        )
 
 
 def _live_sets(session: Session, repository: Repository) -> Mapping[str, Mapping[str, KnobValue]]:

@@ -90,7 +90,9 @@ def answer(
     findings: Sequence[Finding] | None,
     fail_on: str,
     exit_zero: bool,
+    base: str | None = None,
     changes: Sequence[TenantDiff] | None = None,
+    removed: Sequence[str] = (),
 ) -> ExitCode:
     """Print a report in the chosen format.
 
@@ -107,8 +109,11 @@ def answer(
     told = FindingsAnswer(
         report=report,
         code=code,
+        fail_on=Severity(fail_on),
         shown=findings,
+        base=base,
         changes=changes,
+        removed=removed,
         colored=settings.colored(sys.stdout),
         everything=bool(settings.verbose),
     )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from knobctl.finding import Severity
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -18,6 +20,10 @@ FORMATS: Final[Mapping[str, str]] = {
     # name, to the module under knobctl.report that has `render(answer)`
     "text": "findings",
     "json": "findings_json",
+    "sarif": "sarif",
+    "junit": "junit",
+    "github": "github",
+    "gitlab": "gitlab",
 }
 """To add a format: one module, one line."""
 
@@ -28,11 +34,17 @@ class FindingsAnswer:
 
     report: Report
     code: ExitCode
-    """What the run means; the same in every format."""
+    """With what the run exits; the same in every format."""
+    fail_on: Severity = Severity.ERROR
+    """What fails the run: with `WARNING`, warnings alone do."""
     shown: Sequence[Finding] | None = None
     """The findings that were asked for; None for all of them."""
+    base: str | None = None
+    """The revision that findings may stand in too; None where there is none."""
     changes: Sequence[TenantDiff] | None = None
     """By tenant, what differs from the base revision or from live; None where neither is known."""
+    removed: Sequence[str] = ()
+    """Tenants that had a document at the base and have none now."""
     colored: bool = False
     everything: bool = False
     """Whether each info and each standing finding is told, however many there are."""
@@ -41,6 +53,20 @@ class FindingsAnswer:
     def findings(self) -> Sequence[Finding]:
         """The findings to render, by place; those that the base has too come last."""
         return self.report.findings if self.shown is None else self.shown
+
+    @property
+    def verdict(self) -> ExitCode:
+        """What the findings mean, whatever the run was told to exit with."""
+        return self.report.exit_code(self.fail_on)
+
+    @property
+    def hidden(self) -> int:
+        """How many findings are counted and not shown, as asked."""
+        return 0 if self.shown is None else len(self.report.findings) - len(self.shown)
+
+    def fails(self, finding: Finding) -> bool:
+        """Whether a finding alone would fail the run."""
+        return finding.counts and finding.severity.rank <= self.fail_on.rank
 
 
 def render(name: str, answer: FindingsAnswer) -> str | Iterable[str]:

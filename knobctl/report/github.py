@@ -1,0 +1,89 @@
+"""Findings as GitHub workflow commands: an annotation each, and one that sums up.
+
+Every line begins with `::`, so nothing in a finding can begin a command of its own. GitHub shows ten
+of each kind a step; all of them stay in the log.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from knobctl.finding import Severity
+from knobctl.report.checkout import gravest_first, is_whole_file, path_of, printable
+from knobctl.report.findings import summary_line
+from knobctl.report.folding import divided, grouped, infos_by_rule, listed, tenants_of
+from knobctl.text import count, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from knobctl.finding import Finding, Location
+    from knobctl.report.formats import FindingsAnswer
+
+_COMMANDS: Final = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.INFO: "notice",
+}
+_DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+
+
+def render(answer: FindingsAnswer) -> Iterator[str]:
+    """Write the commands, gravest first, one a line."""
+    findings, infos = divided(answer.report, answer.shown, everything=answer.everything)
+    for group in grouped(gravest_first(findings)):
+        yield _annotation(answer, group) + "\n"
+    for rule, often in infos_by_rule(infos).items():
+        words = (
+            f"{often.times:,} in {count(len(often.by_tenant), 'tenant')}, such as {often.such_as}"
+        )
+        yield _command("notice", {"title": f"{rule} (info)"}, words) + "\n"
+    words = summary_line(answer.report)
+    if answer.hidden:
+        words += f"; {count(answer.hidden, 'finding')} not shown, as asked"
+    yield _command("notice", {"title": f"knobctl {answer.report.command}"}, words)
+
+
+def _annotation(answer: FindingsAnswer, group: Sequence[Finding]) -> str:
+    finding = group[0]
+    place = finding.primary
+    path = path_of(answer.report, place.file) if place else None
+    properties = {"file": printable(path), **_lines(place)} if path and place else {}
+    command = _COMMANDS[finding.severity] if finding.counts else "notice"
+    return _command(command, {**properties, "title": _title(answer, finding)}, _message(group))
+
+
+def _lines(place: Location) -> dict[str, str]:
+    """Lines, and columns where they are of one line: GitHub takes no others."""
+    if is_whole_file(place):
+        return {}
+    lines = {"line": str(place.line), "endLine": str(place.end_line)}
+    if place.line == place.end_line:
+        lines |= {"col": str(place.column), "endColumn": str(place.end_column)}
+    return lines
+
+
+def _title(answer: FindingsAnswer, finding: Finding) -> str:
+    if finding.waived_by is not None:
+        until = answer.report.waivers.get(finding.waived_by)
+        words = f" (waived by {finding.waived_by}{f', until {until}' if until else ''})"
+    elif finding.standing:
+        words = " (standing, in the base too)"
+    else:
+        words = ""
+    return finding.rule + words
+
+
+def _message(group: Sequence[Finding]) -> str:
+    finding = group[0]
+    who = listed(tenants_of(group), spell=str)
+    lines = [f"{who}: {finding.message}" if who else finding.message]
+    return "\n".join([*lines, finding.hint] if finding.hint else lines)
+
+
+def _command(name: str, properties: dict[str, str], words: str) -> str:
+    told = ",".join(
+        f"{key}={visible(value).translate(_PROPERTY)}" for key, value in properties.items()
+    )
+    return f"::{name} {told}::{visible(words, keep=chr(10)).translate(_DATA)}"
