@@ -85,7 +85,7 @@ def narrowed(
     """
     from knobctl.checks.selecting import choose_documents
 
-    chosen = (repository.within(fleet) if fleet else repository).tenants
+    chosen = repository.within(fleet).tenants
     if not chosen and all(one.severity is not Severity.ERROR for one in repository.findings):
         raise UsageError(
             f"no tenant stands in {count(repository.files, 'file')}: there is nothing to compare or push",

@@ -72,7 +72,7 @@ def check(  # noqa: PLR0913  each is one thing that only the caller knows
         catalogue: The knobs; None for those of the repository, else the shipped ones.
         live: By tenant, the set that the engine holds, to say what a push would do.
         base: A Git revision; findings that it has too are standing.
-        fleet: The fleet that applies, by name.
+        fleet: The fleet whose tenants are judged, by name; None for all, each under its own.
 
     Raises:
         UsageError: If a path does not exist, or there is nothing to check.
@@ -92,7 +92,8 @@ def check(  # noqa: PLR0913  each is one thing that only the caller knows
             files=files,
         )
 
-    repository = opened()
+    whole = opened()
+    repository = whole.within(whole.fleet(fleet) if fleet else None)
     then = None
     if base is not None:
         with GitTree(repository.root, base) as tree:

@@ -49,7 +49,8 @@ def command(
     from knobctl.cli.session import Session
 
     with Session(settings, engine=live) as session:
-        repository = session.repository(paths, tenant=tenant)
+        whole = session.repository(paths, tenant=tenant)
+        repository = whole.within(whole.fleet(session.fleet) if session.fleet else None)
         keep_documents()
         report = check_repository(
             repository,

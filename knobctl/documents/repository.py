@@ -196,12 +196,17 @@ class Repository:
         including = of_default or [fleet for fleet in over if "include" in fleet.value]
         return including[0] if len(including) == 1 else None
 
-    def within(self, fleet: Document) -> Repository:
+    def within(self, fleet: Document | None) -> Repository:
         """Leave only the tenants of a fleet judged, with what is wrong with their files and the shared ones.
+
+        Args:
+            fleet: The one that the user names; all tenants stay for None.
 
         Raises:
             UsageError: If there are tenants, and none of them belongs to it.
         """
+        if fleet is None:
+            return self
         kept = self.tenants_of(fleet)
         if self.tenants and not kept:
             raise UsageError(
@@ -264,6 +269,23 @@ def open_repository(  # noqa: PLR0913  each is one thing that only the caller kn
 
     with collector_paused():
         return Opening(paths, catalogue, cwd, stdin, tenant, files).repository(whole=whole)
+
+
+def open_rules(path: str, *, catalogue: Catalogue | None, cwd: Path) -> Repository:
+    """Read the policies and waivers of the repository in which a path lies; it may have none.
+
+    Args:
+        path: A file or folder.
+        catalogue: As for `open_repository`, also the next.
+        cwd: The working folder.
+
+    Raises:
+        UsageError: If the path does not exist.
+        InputError: As `open_repository`.
+    """
+    from knobctl.documents.opening import Opening
+
+    return Opening([path], catalogue, cwd, bytes, None, None).rules()
 
 
 def repository_root(path: Path) -> tuple[Path, bool]:
