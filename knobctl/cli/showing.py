@@ -128,7 +128,7 @@ def _notes(settings: Settings, report: Report) -> None:
         files = ", ".join(map(visible, report.unread[:3]))
         settings.say(
             f"note: {count(len(report.unread), 'file')} around these cannot be read ({files}): "
-            "layers, policies and waivers in them are not known"
+            "layers and waivers in them are not known"
         )
     if report.skipped:
         settings.say_more(f"passed over, not knobctl's: {', '.join(map(visible, report.skipped))}")

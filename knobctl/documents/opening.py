@@ -6,13 +6,15 @@ import gc
 import os
 import re
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.claims import claim_findings, layer_findings
 from knobctl.documents.globs import matcher
-from knobctl.documents.kinds import sort_documents
+from knobctl.documents.kinds import Sorted, sort_documents
+from knobctl.documents.model import Kind
 from knobctl.documents.reader import MAX_BYTES, read_bytes
 from knobctl.documents.repository import STDIN, Repository, below_checkout, repository_root
 from knobctl.documents.settings import read_settings
@@ -33,6 +35,12 @@ _UTF_16: Final = rb"\A\xff\xfe|\A\xfe\xff|"
 _MAY_BE_OURS: Final = re.compile(_UTF_16 + rb"tenant|layer|policy|waiver|fleet|\\").search
 """Tells texts that cannot hold a kind key from those that may; an escape may spell anything."""
 _MAY_HOLD_A_FLEET: Final = re.compile(_UTF_16 + rb"fleet").search
+_MAY_HOLD_A_RULE: Final = re.compile(_UTF_16 + rb"policy|waiver|\\").search
+_LOOKS_LIKE_A_POLICY: Final = re.compile(
+    _UTF_16 + rb"""(?m:^\s*|[{,]\s*)["']?(?:policy|when)["']?\s*:"""
+).search
+"""Tells broken texts in which a rule would be lost from others; `when` stands in one whose kind is mistyped."""
+_RULES: Final = frozenset({Kind.POLICY, Kind.WAIVER})
 _IS_OUTPUT: Final = re.compile(
     rb'\s*\{\s*"(?:version": 1,\s*"command"|format": "knobctl-plan")'
 ).match
@@ -135,6 +143,31 @@ class Opening:
         if whole or self._needs_the_rest():
             self._read_rest()
         repository.findings += layer_findings(repository)
+        repository.findings += claim_findings(repository)
+        return repository
+
+    def rules(self) -> Repository:
+        """Read the policies and waivers, wherever in the repository they lie; it may have none."""
+        for path in self._paths:
+            if self._files.kind(self._name(self._absolute(path))) not in {"file", "folder"}:
+                raise UsageError(f"there is no file or folder {path}")
+        repository = self._repository
+        for name in self._names_of_rest():
+            source = self._source(name)
+            try:
+                raw = self._files.read(name)
+            except OSError as error:
+                repository.findings.append(_unreadable(source, error))
+                continue
+            if not (_MAY_HOLD_A_RULE(raw) or _LOOKS_LIKE_A_POLICY(raw)) or _is_large_output(raw):
+                continue
+            text = read_bytes(raw, source)
+            found = sort_documents(text, named=False)
+            repository.files += 1
+            repository.take((one for one in found.documents if one.kind in _RULES), judged=True)
+            repository.names[source] = name
+            repository.texts[source] = text
+            repository.findings += _about_rules(found, lost=_LOOKS_LIKE_A_POLICY(raw) is not None)
         repository.findings += claim_findings(repository)
         return repository
 
@@ -258,8 +291,8 @@ class Opening:
             for name in tenant.layers
         ) or bool(claim_findings(repository))
 
-    def _read_rest(self) -> None:
-        repository = self._repository
+    def _names_of_rest(self) -> Iterator[str]:
+        """The files of the repository that were not read yet."""
         root = self._files.root
         folders = (
             [self._name(str(folder)) for folder in self._folders]
@@ -267,28 +300,35 @@ class Opening:
             else [""]
         )
         for name in (name for folder in folders for name in self._files.names(folder, self._skips)):
-            if name in self._seen:
-                continue
-            self._seen.add(name)
+            if name not in self._seen:
+                self._seen.add(name)
+                yield name
+
+    def _read_rest(self) -> None:
+        repository = self._repository
+        for name in self._names_of_rest():
             if self._takes_same(name, judged=False):
                 continue
+            source = self._source(name)
             try:
                 raw = self._files.read(name)
-            except OSError:
-                repository.unread.append(self._source(name))
-                repository.veiled.append(self._source(name))
+            except OSError as error:
+                repository.findings.append(_unreadable(source, error, lost=True))
+                repository.veiled.append(source)
                 continue
-            if _MAY_BE_OURS(raw) is None or _is_large_output(raw):
+            if not (_MAY_BE_OURS(raw) or _LOOKS_LIKE_A_POLICY(raw)) or _is_large_output(raw):
                 continue
-            source = self._source(name)
             text = read_bytes(raw, source)
             found = sort_documents(text, named=False)
             repository.take(found.documents, judged=False)
             repository.names[source] = name
             if found.documents:
                 repository.texts[source] = text
+            lost = _lost(found) if found.findings and _LOOKS_LIKE_A_POLICY(raw) else []
+            repository.findings += map(_as_lost, lost)
             if text.troubles:
-                repository.unread.append(source)
+                if not lost:
+                    repository.unread.append(source)
                 if _MAY_HOLD_A_FLEET(raw):
                     repository.veiled.append(source)
 
@@ -308,13 +348,52 @@ def _is_large_output(raw: bytes) -> bool:
     return len(raw) > MAX_BYTES and _IS_OUTPUT(raw) is not None
 
 
-def _unreadable(source: str, error: OSError) -> Finding:
-    return Finding(
+def _unreadable(source: str, error: OSError, *, lost: bool = False) -> Finding:
+    finding = Finding(
         rule="unreadable-file",
         severity=Severity.ERROR,
         message=f"the file cannot be read: {error.strerror}",
         primary=Location(source, 1, 1, 1, 1),
     )
+    return _as_lost(finding) if lost else finding
+
+
+def _about_rules(found: Sorted, *, lost: bool) -> list[Finding]:
+    """What is wrong with the policies and waivers of a text.
+
+    Args:
+        found: The documents of the text, and all that is wrong with them.
+        lost: Whether what became no document may have been a policy.
+    """
+    inside = [one for one in found.findings if _around(one, found) in _RULES]
+    return [*inside, *_lost(found)] if lost else inside
+
+
+def _lost(found: Sorted) -> list[Finding]:
+    """What is wrong with a text where it became no document."""
+    return [
+        finding
+        for finding in found.findings
+        if finding.severity is Severity.ERROR
+        and finding.rule != "empty-document"
+        and _around(finding, found) is None
+    ]
+
+
+def _around(finding: Finding, found: Sorted) -> Kind | None:
+    """The kind of the document in which a finding stands; None where it stands in none."""
+    at = finding.primary.line if finding.primary else 0
+    for one in found.documents:
+        span = one.text.location(one.tree.spot.start, one.tree.spot.end)
+        if span.line <= at <= span.end_line:
+            return one.kind
+    return None
+
+
+def _as_lost(finding: Finding) -> Finding:
+    """Say of a file that nobody asked about why it is told: a rule may stand in it."""
+    words = f"{finding.message}; what policy may stand in it is not known, so nothing passes"
+    return replace(finding, message=words)
 
 
 def _folder_of(path: str) -> str:
