@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from knobctl.knobs import Catalogue
 
 
+_BEFORE: Final = frozenset({"live", "changed", "reach_before"})
+
+
 class Each(StrEnum):
     """The knobs for each of which a policy is asked."""
 
@@ -68,6 +71,11 @@ class Policy:
     def title(self) -> str:
         """The rule in one sentence."""
         return title_of(self.document)
+
+    @property
+    def is_about_change(self) -> bool:
+        """Whether it speaks only where what was before is known: silent at the next change, for instance."""
+        return self.on_change or self.each is Each.RESET or bool(self.asks.variables & _BEFORE)
 
     def looks_at(self, names: Iterable[str]) -> bool:
         """Whether one of these knobs is among those that decide it."""

@@ -57,6 +57,9 @@ RULES: Final[Mapping[str, Rule]] = {
     "duplicate-fleet": Rule(_ERROR, "two fleets have one name"),
     "unknown-layer": Rule(_ERROR, "the tenant names a layer that does not exist"),
     "layer-named-twice": Rule(_ERROR, "the tenant names a layer twice"),
+    "unknown-tenant": Rule(
+        _WARNING, "a waiver or a fleet names a tenant that no document claims; given by check"
+    ),
     "unknown-rule": Rule(_ERROR, "the waiver names a rule that does not exist or cannot be waived"),
     # what other commands than validate and check find
     "not-canonical": Rule(_ERROR, "fmt --check: the file is not in the form that fmt writes"),
@@ -77,3 +80,6 @@ RULES: Final[Mapping[str, Rule]] = {
         True,
     ),
 }
+
+EVIDENCE_RULES: Final = ("evidence-missing", "evidence-stale")
+"""Judged where a change is known."""

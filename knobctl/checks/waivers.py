@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from knobctl.checks.rules import RULES
 from knobctl.documents.model import exact_number
@@ -87,22 +87,38 @@ def waiver_of(document: Document) -> Waiver | None:
     )
 
 
+class _ForRule(NamedTuple):
+    """The waivers of one rule: by the tenants that they name, and those that go by labels."""
+
+    named: dict[str, list[Waiver]]
+    labelled: list[Waiver]
+
+    def about(self, tenant: str | None) -> Iterable[Waiver]:
+        """Those that may concern a tenant."""
+        return (*self.named.get(tenant or "", ()), *self.labelled)
+
+
 @dataclass(slots=True)
 class Waiving:
     """The waivers of one run: what they have covered, and what is wrong with them."""
 
     waivers: Sequence[Waiver]
     today: date
-    _by_rule: Mapping[str, Sequence[Waiver]]
-    _used: set[str] = field(default_factory=set)
+    _by_rule: Mapping[str, _ForRule]
+    _used: dict[str, str | None] = field(default_factory=dict)
+    """By waiver that covers something: for one that has expired, who covers all of it now, if anybody."""
 
     @classmethod
     def on(cls, today: date, documents: Iterable[Document]) -> Waiving:
         """Take the waivers that the schema accepts, as they stand on a day."""
         waivers = [waiver for waiver in map(waiver_of, documents) if waiver]
-        by_rule: dict[str, list[Waiver]] = {}
+        by_rule: dict[str, _ForRule] = {}
         for waiver in waivers:
-            by_rule.setdefault(waiver.rule, []).append(waiver)
+            of_rule = by_rule.setdefault(waiver.rule, _ForRule({}, []))
+            for tenant in waiver.tenants:
+                of_rule.named.setdefault(tenant, []).append(waiver)
+            if not waiver.tenants:
+                of_rule.labelled.append(waiver)
         return cls(waivers, today, by_rule)
 
     @property
@@ -121,45 +137,68 @@ class Waiving:
         return [self._marked(finding, labels, exact) for finding in findings]
 
     def _marked(self, finding: Finding, labels: Mapping[str, str], exact: Exact) -> Finding:
-        for waiver in self._by_rule.get(finding.rule, ()):
-            if waiver.covers(finding, labels, exact):
-                self._used.add(waiver.name)
-                if not waiver.has_expired(self.today):
-                    return replace(finding, waived_by=waiver.name)
-        return finding
+        if finding.rule not in self._by_rule:
+            return finding
+        about = self._by_rule[finding.rule].about(finding.tenant)
+        covering = [waiver for waiver in about if waiver.covers(finding, labels, exact)]
+        valid = [waiver for waiver in covering if not waiver.has_expired(self.today)]
+        # Of several the one that holds longest carries it, so that the others can be removed.
+        carrier = max(valid, key=lambda waiver: waiver.expires).name if valid else None
+        for waiver in covering:
+            before = self._used.get(waiver.name, carrier)
+            self._used[waiver.name] = carrier if before is not None else None
+        return replace(finding, waived_by=carrier) if carrier else finding
 
     def findings(
-        self, judged: Collection[Document], *, whole: bool, broken: Iterable[Document] = ()
+        self, judged: Collection[Document], doubts: Doubts, *, whole: bool
     ) -> Iterator[Finding]:
         """What is wrong with the waivers themselves, once every finding has been asked about.
 
         Args:
             judged: The documents that the run is about.
-            whole: Whether those are the whole repository, so that a waiver without use has none.
-            broken: Tenants with errors, of which policies are not asked everything.
+            doubts: Of what this run cannot know whether a waiver has a use.
+            whole: Whether the run is about the whole repository: else the use may lie outside it.
         """
-        unsure = list(broken)
         judged_ids = set(map(id, judged))
         for waiver in self.waivers:
             is_used, is_judged = waiver.name in self._used, id(waiver.document) in judged_ids
             if waiver.has_expired(self.today) and (is_judged or is_used):
-                yield _expired(waiver, self.today, is_used=is_used)
-            elif (
-                whole
-                and is_judged
-                and not is_used
-                and not any(waiver.concerns(one.name, one.labels) for one in unsure)
-            ):
+                yield _expired(waiver, self.today, self._used)
+            elif whole and is_judged and not is_used and not doubts.concern(waiver):
                 yield _unused(waiver)
 
 
-def _expired(waiver: Waiver, today: date, *, is_used: bool) -> Finding:
-    still = "what it covered counts again" if is_used else "it covers nothing any more"
+class Doubts(NamedTuple):
+    """What a run does not ask, so that nothing follows from silence."""
+
+    rules: Collection[str] = ()
+    """Rules about a change: that nothing changed today says nothing of tomorrow."""
+    tenants: Collection[Document] = ()
+    """Tenants with errors, of which policies are not asked everything."""
+    known: Collection[str] = ()
+    """The tenants that have a document: that another has none is told by itself."""
+
+    def concern(self, waiver: Waiver) -> bool:
+        """Whether a waiver may have a use that the run does not see."""
+        return (
+            waiver.rule in self.rules
+            or (bool(waiver.tenants) and waiver.tenants.isdisjoint(self.known))
+            or any(waiver.concerns(one.name, one.labels) for one in self.tenants)
+        )
+
+
+def _expired(waiver: Waiver, today: date, used: Mapping[str, str | None]) -> Finding:
+    still, hint = "it covers nothing any more", "remove it"
+    if waiver.name in used:
+        carrier = used[waiver.name]
+        still = f"{carrier} covers the same now" if carrier else "what it covered counts again"
+        if carrier is None:
+            hint = "mend what it covered and remove it, or have it approved anew with a later day"
     return Finding(
         rule="waiver-expired",
         severity=Severity.ERROR,
         message=f"the waiver {waiver.name} expired: its last day was {waiver.expires}, today is {today}; {still}",
-        hint="mend what it covered and remove it, or have it approved anew with a later day",
+        hint=hint,
         field_path="expires",
         value=str(waiver.expires),
         primary=waiver.document.location("expires"),
