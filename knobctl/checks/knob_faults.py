@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from knobctl.knobs import Catalogue, Knob
 
 _NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z").match
+_NOT_FINITE: Final = re.compile(r"[-+]?\.?(?:nan|inf|infinity)\Z", re.IGNORECASE).match
+"""How YAML, JSON writers and protobuf's JSON spell what is no finite number, in whatever case."""
 _COMMA: Final = re.compile(r"[-+]?\d*,\d+\Z").match
 _PERCENT: Final = re.compile(r"(\d+(?:\.\d+)?)\s*%\Z").match
 
@@ -53,6 +55,8 @@ def value_fault(knob: Knob, value: object, literal: str) -> Words | None:
         return None
     if knob.type is KnobType.MODE:
         return _mode_fault(knob, value, literal)
+    if isinstance(value, str) and _NOT_FINITE(value.strip()):
+        return Words("not-finite", f"{knob.name} {_is(value)}; {_must(knob)}", _inside(knob))
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return Words(
             "wrong-type", f"{knob.name} {_is(value)}; {_must(knob)}", _retyped(knob, value)
@@ -64,8 +68,12 @@ def value_fault(knob: Knob, value: object, literal: str) -> Words | None:
     return Words("out-of-range", message, f"{_moved(knob, value)}{_default(knob)}")
 
 
+def _inside(knob: Knob) -> str:
+    return f"write a number inside the range, and no NaN or infinity; {_default(knob)}"
+
+
 def _mode_fault(knob: Knob, value: object, literal: str) -> Words:
-    listed = " or ".join(knob.choices[1:])
+    listed = " or ".join(knob.settable)
     if isinstance(value, str):
         meant = {choice.casefold(): choice for choice in knob.choices}.get(value.casefold())
         hint = f"write {meant}, in capitals" if meant else f"write {listed}; {_default(knob)}"
@@ -96,7 +104,8 @@ def _is(value: object) -> str:
 
 def _must(knob: Knob) -> str:
     kind = "a whole number" if knob.type is KnobType.INT32 else "a number"
-    zero = "" if knob.accepts(knob.minimum) and knob.minimum == 0 else ", or 0 for the default"
+    plain = knob.unset is None or (knob.accepts(knob.minimum) and knob.minimum == 0)
+    zero = "" if plain else ", or 0 for the default"
     unit = f" ({knob.unit})" if knob.unit else ""
     return f"it must be {kind} in {knob.range_text}{unit}{zero}"
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from knobctl.documents.model import Document
     from knobctl.documents.tree import Path, Spot, Text, Trouble
 
+_OF_NUMBERS: Final = frozenset({"not-finite", "underflow-to-zero", "negative-zero"})
 _WARNINGS: Final = frozenset({"ambiguous-scalar", "invisible-characters"})
 
 
@@ -46,7 +47,7 @@ def _finding(
     return Finding(
         rule=trouble.rule,
         severity=Severity.ERROR if grave else Severity.WARNING,
-        message=trouble.message,
+        message=_named(path, trouble) if is_knob else trouble.message,
         hint=hint,
         tenant=document.name if document and document.kind is Kind.TENANT else None,
         field_path=".".join(str(step) for step in (path[1:] if is_knob else path)) or None,
@@ -54,6 +55,11 @@ def _finding(
         primary=text.location(trouble.start, trouble.end),
         related=tuple(Related(message, text.location(at)) for message, at in trouble.related),
     )
+
+
+def _named(path: Path, trouble: Trouble) -> str:
+    """Name the knob whose number is none: the text of the value alone does not say which gate it opens."""
+    return f"{path[1]} {trouble.message}" if trouble.rule in _OF_NUMBERS else trouble.message
 
 
 def _scalar(document: Document, path: Path, start: int) -> object:

@@ -39,7 +39,26 @@ def knobs_text(catalogue: Catalogue, effective: Effective | None = None) -> str:
         for group, knobs in groupby(_by_group(catalogue), key=lambda knob: knob.group)
     ]
     more = "One of them: knobctl explain KNOB; what a value does: knobctl explain KNOB VALUE"
-    return "\n\n".join([*groups, more])
+    return "\n\n".join([*groups, *_across(catalogue), more])
+
+
+def _across(catalogue: Catalogue) -> list[str]:
+    """What holds for several knobs: which calls obey them, and which numbers another embedder unsettles."""
+    obeyed: dict[str, list[str]] = {}
+    for knob in catalogue:
+        obeyed.setdefault(surface(knob), []).append(knob.name)
+    measured = [knob.name for knob in catalogue if knob.needs_evidence]
+    where = [(calls, ", ".join(names)) for calls, names in obeyed.items() if calls]
+    blocks = [
+        ("obeyed by", topical(where)),
+        ("due evidence, and anew when the embedder changes", topical([("", ", ".join(measured))])),
+    ]
+    return [f"{title}\n{block}" for title, block in blocks if block.strip()]
+
+
+def surface(knob: Knob) -> str:
+    """The calls that obey a knob, without what else is to be said of them."""
+    return knob.scope.partition(".")[0].partition(";")[0]
 
 
 def _by_group(catalogue: Catalogue) -> list[Knob]:

@@ -169,8 +169,8 @@ def _standing(knob: Knob, value: KnobValue) -> list[tuple[str, str]]:
     """What holds for every knob: its default, the calls that obey it, the evidence that is due."""
     tuned = ", not tuned" if "not tuned" in knob.known.lower() else ""
     scope = ("scope", knob.scope.split(". ")[0])
-    if value == knob.unset:
-        return [scope]
+    if value == knob.unset:  # other calls may read a zero as something else again
+        return [("scope", knob.scope)]
     if value == knob.default:
         pinned = "written down, it no longer follows the default"
         return [("default", f"this is the platform default{tuned}; {pinned}"), scope]

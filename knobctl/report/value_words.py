@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     Values: TypeAlias = tuple[Mapping[str, KnobValue], Callable[[str], Fraction]]
 
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?").match
 MOST_SPREAD: Final = 100
 """The rule weights-spread warns beyond this ratio."""
 
@@ -87,7 +89,14 @@ def _place(knob: Knob, value: KnobValue) -> str:
     unit = f" {knob.unit}" if knob.unit else ""
     ends = {knob.minimum: "the least that may be set", knob.maximum: "the most that may be set"}
     place = f"{ends[value]}, in{unit}" if value in ends and unit else ends.get(value)
-    return f"{place or f'inside {knob.range_text}{unit}'}. {knob.description}"
+    off = "practically off: " if _is_off(knob, value) else ""
+    return f"{off}{place or f'inside {knob.range_text}{unit}'}. {knob.description}"
+
+
+def _is_off(knob: Knob, value: float) -> bool:
+    """Whether a number is the one that switches a knob practically off."""
+    number = _NUMBER(knob.off.removeprefix("write "))
+    return number is not None and float(number[0]) == value
 
 
 def _gate(situation: _Situation) -> Effect:
