@@ -30,9 +30,9 @@ class Change:
 
     steps: tuple[Step, ...]
     op: Op
-    before: KnobValue
-    """The wire's value now: 0 or UNSPECIFIED where the knob is not set."""
-    after: KnobValue
+    before: KnobValue | None
+    """The wire's value now: 0 or UNSPECIFIED where the knob is not set, None where 0 is a value of its own."""
+    after: KnobValue | None
     effective_before: KnobValue
     """What is in force now."""
     effective_after: KnobValue
@@ -101,8 +101,8 @@ def _change(
         op=_op(before == knob.unset, after == knob.unset),
         before=before,
         after=after,
-        effective_before=knob.default if before == knob.unset else before,
-        effective_after=knob.default if after == knob.unset else after,
+        effective_before=knob.default if before is None or before == knob.unset else before,
+        effective_after=knob.default if after is None or after == knob.unset else after,
     )
 
 

@@ -109,7 +109,7 @@ def wish_for(
         elif own and wanted == inherited:
             remove.append(name)
         else:
-            write[name] = _literal(knob, wanted)
+            write[name] = _literal(knob, knob.default if wanted is None else wanted)
             if wanted == knob.unset and layer:
                 notes.append(_hiding(knob, layer))
     return Wish(document=effective.document, write=write, remove=tuple(remove), notes=tuple(notes))
@@ -128,10 +128,13 @@ def _literal(knob: Knob, value: KnobValue) -> str:
 
 
 def _hiding(knob: Knob, layer: Written) -> str:
-    return (
-        f"{knob.name} is written as {spelled(knob.unset)}, which means the platform default "
-        f"{spelled(knob.default)}: left out, it would follow layer {layer.document.name} ({spelled(layer.value)})"
+    unset = knob.unset
+    how = (
+        "its platform default"
+        if unset is None
+        else f"{spelled(unset)}, which means the platform default"
     )
+    return f"{knob.name} is written as {how} {spelled(knob.default)}: left out, it would follow layer {layer.document.name} ({spelled(layer.value)})"
 
 
 def edit_files(repository: Repository, wishes: Sequence[Wish]) -> list[FileEdit]:

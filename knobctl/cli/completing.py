@@ -67,7 +67,7 @@ def assignments(incomplete: str, schema: str | Path | None = None) -> list[tuple
     from knobctl.text import spelled
 
     if knob.choices:
-        return [(f"{name}={choice}", "") for choice in knob.choices[1:]]
+        return [(f"{name}={choice}", "") for choice in knob.settable]
     offered = {
         spelled(knob.default): "the platform default",
         spelled(knob.minimum): "the smallest",

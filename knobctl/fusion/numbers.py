@@ -83,10 +83,9 @@ def rounded_down(value: Fraction, digits: int = 4) -> str:
     return _decimal(above * 10**digits // below, digits)
 
 
-def safely_below(limit: Fraction, gap: Fraction) -> str:
-    """Give the largest number of two decimals (more for a small limit) that lies under a limit by a gap."""
+def safely_below(limit: Fraction, gap: Fraction, digits: int = 2) -> str:
+    """Give the largest number of some decimals (more for a small limit) that lies under a limit by a gap."""
     above, below = (limit - gap).as_integer_ratio()
-    digits = 2
     while above * 10**digits < below and digits < MOST_DIGITS:
         digits += 1
     return _decimal(above * 10**digits // below, digits)

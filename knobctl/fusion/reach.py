@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -10,6 +11,8 @@ from functools import cached_property
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from knobctl.fusion.formula import NORMALISED, Formula, Scale, Weighs
+from knobctl.fusion.numbers import safely_below
 from knobctl.fusion.scores import exact_shares, last_rank
 
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 EDGE: Final = Fraction(1, 10**9)
 """A floor this near to a ceiling passes or fails by the order in which doubles are summed."""
+MOST_DECIMALS: Final = 12
 MOST_RANKERS: Final = 6
 """Up to here every set of rankers is looked at (665 rows); beyond, all, all but one, and one alone."""
 
@@ -41,21 +45,24 @@ class Setup:
     """What fusion does for one tenant.
 
     Raises:
-        ValueError: If the floor is not above 0, k is negative, or the weights give no score.
+        ValueError: If the floor is not above 0, k divides by 0, or the weights give no score.
     """
 
     floor: Fraction
     k: int
+    """The rank constant as the engine is told it: it counts from the engine's own first rank."""
     weights: Mapping[str, Fraction]
     """Enabled rankers only, each >= 0, in summation order."""
     depths: Mapping[str, int]
     """How many rows each ranker contributes; a ranker without a known depth is left out."""
+    formula: Formula = NORMALISED
 
     def __post_init__(self) -> None:
         if not self.floor > 0:
             raise ValueError(f"the floor is {self.floor}; it must be above 0")
-        if self.k < 0:
-            raise ValueError(f"k is {self.k}; the rank constant must be 0 or more")
+        least = 1 - self.formula.first_rank
+        if self.k < least:
+            raise ValueError(f"k is {self.k}; the rank constant must be {least} or more")
         if not any(self.weights.values()) or min(self.weights.values()) < 0:
             exact_shares(self.weights, self.weights)  # says what is wrong
 
@@ -71,7 +78,7 @@ class Row:
     lowest: Fraction
     """Score of a hit that is last in each of the lists; 0 where a depth is unknown."""
     deepest_rank: int
-    """Last rank that passes, the same rank in each list when there are several; 0 if none does."""
+    """Last rank, counted from 1, that passes, the same in each list when there are several; 0 if none does."""
     depth: int | None
     """The last rank that all of the lists hold; None where it is unknown."""
     within_depth: bool
@@ -109,33 +116,95 @@ class Reach:
 
     @cached_property
     def units(self) -> Mapping[str, int]:
-        """The weights as whole numbers in the same ratios: fractions are slow, and every question starts here."""
-        weights = self.setup.weights
-        whole = math.lcm(*(weight.denominator for weight in weights.values()))
-        return {
-            name: weight.numerator * (whole // weight.denominator)
-            for name, weight in weights.items()
-        }
+        """What first rows add, as whole numbers in the same ratios: fractions are slow, and every question starts here."""
+        parts, whole = self._parts, self._common
+        return {name: part.numerator * (whole // part.denominator) for name, part in parts.items()}
+
+    @cached_property
+    def constants(self) -> Mapping[str, int | Fraction]:
+        """By ranker, what its formula adds to a rank that counts from 1."""
+        formula, k = self.setup.formula, self.setup.k
+        return {name: formula.constant(k, weight) for name, weight in self.setup.weights.items()}
+
+    @cached_property
+    def _parts(self) -> Mapping[str, Fraction]:
+        """What each ranker's first row adds to the sum; in any unit where the sum is divided anyway."""
+        formula, weights = self.setup.formula, self.setup.weights
+        if formula.weighs is Weighs.SCORE and formula.scale is Scale.NORMALISED:
+            return weights
+        return {name: weight / (self.constants[name] + 1) for name, weight in weights.items()}
+
+    @cached_property
+    def _common(self) -> int:
+        return math.lcm(*(part.denominator for part in self._parts.values()))
+
+    @cached_property
+    def _is_raw(self) -> bool:
+        return self.setup.formula.scale is Scale.RAW
+
+    def _whole(self, live: Names) -> int:
+        """How many units are a score of 1; 0 where there is no score."""
+        total = sum(map(self.units.__getitem__, live))
+        return self._common if self._is_raw and total else total
 
     def scores(self, live: Names) -> bool:
         """Whether there is a score while these rankers are live: their weights are not all 0."""
         return any(map(self.units.__getitem__, live))
 
     def shares(self, live: Names) -> Mapping[str, Fraction]:
-        """The weights of the live rankers divided by their sum; empty where they are all 0."""
-        total = sum(map(self.units.__getitem__, live))
-        return {name: Fraction(self.units[name], total) for name in live} if total else {}
+        """What the first row of each live ranker scores alone; empty where the weights are all 0.
+
+        On the normalised scale, where a weight multiplies, it is the weights divided by their sum.
+        """
+        whole = self._whole(live)
+        return {name: Fraction(self.units[name], whole) for name in live} if whole else {}
 
     def share(self, live: Names, ranker: str) -> Fraction:
-        """One ranker's part of the weights of the live ones; 0 where it is not live or there is no score."""
-        total = sum(map(self.units.__getitem__, live))
-        return Fraction(self.units[ranker], total) if total and ranker in live else Fraction(0)
+        """What one ranker's first row scores alone; 0 where it is not live or there is no score."""
+        whole = self._whole(live)
+        return Fraction(self.units[ranker], whole) if whole and ranker in live else Fraction(0)
 
     def best(self, live: Names, rankers: int = 1) -> Fraction:
         """The ceiling of hits that are found by the heaviest of the live rankers; 0 where there is no score."""
         units = sorted(map(self.units.__getitem__, live))
-        total = sum(units)
-        return Fraction(sum(units[-rankers:]), total) if total else Fraction(0)
+        whole = self._whole(live)
+        return Fraction(sum(units[-rankers:]), whole) if whole else Fraction(0)
+
+    def heaviest(self, live: Names, rankers: int) -> Names:
+        """Those of the live rankers whose first rows score most."""
+        return tuple(sorted(live, key=lambda name: -self.units[name])[:rankers])
+
+    @cached_property
+    def best_score(self) -> Fraction:
+        """The best score there is: first in every enabled ranker."""
+        return self.best(self.enabled, len(self.enabled))
+
+    def ceiling(self, live: Names, found_by: Names) -> Fraction:
+        """What a hit scores that is first in some of the live rankers; 0 where there is no score."""
+        whole = self._whole(live)
+        return Fraction(sum(map(self.units.__getitem__, found_by)), whole) if whole else Fraction(0)
+
+    def deepest(self, live: Names, found_by: Names) -> int:
+        """Give the last rank, the same in each of these lists, at which a hit passes; 0 if none does."""
+        if not found_by:
+            return 0
+        floor, constants = self.setup.floor, self.constants
+        if len(found_by) == 1 or self.setup.formula.weighs is Weighs.SCORE:
+            ceiling = self.ceiling(live, found_by)
+            return last_rank(ceiling, floor=floor, k=constants[found_by[0]])
+
+        def passes(rank: int) -> bool:
+            return self.score(live, dict.fromkeys(found_by, rank)) >= floor
+
+        reaches = 1  # constants that differ have no closed form: go past the last one, and halve
+        while passes(reaches):
+            reaches *= 2
+        return bisect_left(range(reaches), True, key=lambda rank: rank > 0 and not passes(rank)) - 1
+
+    def score(self, live: Names, ranks: Mapping[str, int]) -> Fraction:
+        """Score of a hit by its rank, from 1, in each live ranker that holds it."""
+        scored = (self.score_at(live, name, rank) for name, rank in ranks.items())
+        return sum(scored, Fraction(0))
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -149,11 +218,10 @@ class Reach:
     def row(self, live: Names, found_by: Names) -> Row:
         """What the floor does to hits found by some of the live rankers."""
         setup = self.setup
-        shares = self.shares(live)
-        ceiling = sum((shares[name] for name in found_by), Fraction(0))
+        ceiling = self.ceiling(live, found_by)
         depths = [setup.depths.get(name) for name in found_by]
         depth = None if None in depths else min(filter(None, depths), default=None)
-        deepest = last_rank(ceiling, floor=setup.floor, k=setup.k)
+        deepest = self.deepest(live, found_by)
         lowest = sum(
             (self.score_at(live, name, setup.depths.get(name)) for name in found_by), Fraction(0)
         )
@@ -173,17 +241,18 @@ class Reach:
     def edges(self, live: Names, floor: Fraction) -> Mapping[Names, Fraction]:
         """The ceilings of some of the live rankers that a floor touches, those of fewest rankers first.
 
-        The ceiling of all of them is no edge: there both sums are the same, so the score is 1.0 in any
-        order.
+        On the normalised scale the ceiling of all of them is no edge: there both sums are the same, so
+        the score is 1.0 in any order.
         """
         units = {name: self.units[name] for name in live}
-        total = sum(units.values())
+        total = self._whole(live)
+        every = None if self._is_raw else total
         above, below = floor.as_integer_ratio()
         found: dict[Names, Fraction] = {}
         for found_by in sorted(_subsets(live), key=len):
             held = sum(map(units.__getitem__, found_by))
             gap = abs(held * below - above * total)  # times total and below, as the other side
-            if 0 < held < total and gap * EDGE.denominator < total * below:
+            if 0 < held != every and gap * EDGE.denominator < total * below:
                 found[found_by] = Fraction(held, total)
         return found
 
@@ -194,11 +263,11 @@ class Reach:
         """
         if rank is None:
             return Fraction(0)
-        total = sum(map(self.units.__getitem__, live))
-        return Fraction(self.units[ranker] * (self.setup.k + 1), total * (self.setup.k + rank))
+        constant = self.constants[ranker]
+        return Fraction(self.units[ranker] * (constant + 1), self._whole(live) * (constant + rank))
 
     def largest_share(self, live: Names) -> Fraction:
-        """The least that the best row can score: some ranker's first row scores its share."""
+        """The least that the best row can score: what the heaviest ranker's first row scores alone."""
         return self.best(live)
 
     def can_be_empty(self, live: Names) -> bool:
@@ -225,13 +294,29 @@ class Reach:
 
     @property
     def vector_ceiling(self) -> Fraction:
-        """The vector ranker's share of the enabled weights; 0 where it does not take part."""
+        """The most that a hit of the vector ranker alone scores; 0 where it does not take part."""
         return self.share(self.enabled, "vector")
 
     @property
     def two_ranker_ceiling(self) -> Fraction:
-        """The best two shares of the enabled weights."""
+        """The most that a hit of two enabled rankers scores."""
         return self.best(self.enabled, 2)
+
+    def under(self, limit: Fraction) -> str:
+        """Write a floor that lies safely under a limit, with as many decimals as its scale needs."""
+        return safely_below(limit, EDGE, self.decimals) if limit > EDGE else "0"
+
+    @cached_property
+    def decimals(self) -> int:
+        """Decimals of a floor: two on the normalised scale; of a raw sum three digits of the best score."""
+        digits = 2
+        while self._is_raw and digits < MOST_DECIMALS and self.best_score * 10**digits < 100:
+            digits += 1
+        return digits
+
+    def told(self, score: Fraction) -> str:
+        """Write a score of the engine's scale for people."""
+        return self.setup.formula.told(score)
 
     def policy_facts(self) -> Mapping[str, object]:
         """Everything as plain values for policies: see `knobctl.fusion.facts`."""
@@ -253,16 +338,25 @@ def float_outcomes(row: Row, setup: Setup) -> tuple[float, dict[Names, bool]]:
         whether it passes the floor (as a double).
     """
     floor = float(setup.floor)
-    weights = {name: float(setup.weights[name]) for name in row.live}
+    divided = setup.formula.scale is Scale.NORMALISED
+    firsts = {name: _first_row(setup, name) for name in row.live}
 
     def score(order: Names) -> float:
         above = below = 0.0
         for name in order:
-            below += weights[name] / (setup.k + 1)
-            above += weights[name] / (setup.k + 1) if name in row.found_by else 0.0
-        return above / below
+            below += firsts[name]
+            above += firsts[name] if name in row.found_by else 0.0
+        return above / below if divided else above
 
     return score(row.live), {order: score(order) >= floor for order in permutations(row.live)}
+
+
+def _first_row(setup: Setup, ranker: str) -> float:
+    """What a ranker's first row adds, in doubles as engines compute it."""
+    weight, k = float(setup.weights[ranker]), setup.k + setup.formula.first_rank
+    if setup.formula.weighs is Weighs.SCORE:
+        return weight / k
+    return 1 / (1 / weight + k - 1) if weight else 0.0
 
 
 def _subsets(names: Names) -> Iterator[Names]:

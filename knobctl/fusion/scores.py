@@ -122,8 +122,10 @@ def deepest_rank(
     return last_rank(ceiling({ranker}, weights=weights, active=active), floor=exact_floor, k=k)
 
 
-def last_rank(share: Fraction, *, floor: Fraction, k: int) -> int:
+def last_rank(share: Fraction, *, floor: Fraction, k: int | Fraction) -> int:
     """Solve share * (k + 1)/(k + rank) >= floor for the largest rank; 0 if there is none."""
+    if not isinstance(k, int):
+        return max(0, math.floor(share * (k + 1) / floor - k)) if share else 0
     above, below = share.as_integer_ratio()
     floor_above, floor_below = floor.as_integer_ratio()
     return max(0, above * (k + 1) * floor_below // (below * floor_above) - k)

@@ -8,13 +8,15 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from knobctl.errors import InputError
-from knobctl.knobs.knob import Knob, KnobType, KnobValue
+from knobctl.knobs.knob import Direction, Knob, KnobType, KnobValue
 from knobctl.shipped import shipped
 from knobctl.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from knobctl.fusion.formula import Formula
 
 SHIPPED_SCHEMA = "context-engine-knobs.v1.schema.json"
 RANKERS = ("vector", "bm25", "recency")
@@ -77,6 +79,20 @@ class Catalogue:
                     RANKERS.index(name) if name in RANKERS else 0,
                 ),
             )
+        )
+
+    @cached_property
+    def formula(self) -> Formula:
+        """How the engine turns ranks into a score, as the roles of fusion say."""
+        # Most commands need no arithmetic, and importing it takes longer than reading the schema.
+        from knobctl.fusion.formula import Formula, Weighs, scale_named
+
+        floor, constant = self.by_role.get("floor.fused"), self.by_role.get("fusion.k")
+        weights = [knob for role, knob in self.by_role.items() if role.startswith("fusion.weight.")]
+        return Formula(
+            scale=scale_named(floor.scale if floor else None),
+            first_rank=constant.first_rank if constant else 1,
+            weighs=Weighs(weights[0].weighs) if weights else Weighs.SCORE,
         )
 
     def nearest(self, name: str) -> str | None:
@@ -182,6 +198,10 @@ def _knob(name: str, prop: Mapping[str, Any], number: int) -> Knob:
         needs_evidence=extra.get("evidence", False),
         interacts_with=tuple(extra.get("interacts_with", ())),
         origin=extra.get("origin", ""),
+        is_absent_when_unset="unset" in extra,
+        direction=Direction(extra["direction"]) if "direction" in extra else None,
+        first_rank=extra.get("first_rank", 1),
+        weighs=extra.get("weighs", "score"),
     )
 
 

@@ -20,7 +20,7 @@ def sql_columns(catalogue: Catalogue) -> list[str]:
     CHECK alone would let pass.
     """
     return [
-        f"{quoted_name(knob.name)} ANY NOT NULL DEFAULT {_literal(knob.unset)} CHECK ({sql_check(knob)})"
+        f"{quoted_name(knob.name)} ANY{_unset_in_sql(knob)} CHECK ({sql_check(knob)})"
         for knob in catalogue
     ]
 
@@ -31,14 +31,26 @@ def sql_check(knob: Knob) -> str:
     The sign of a zero is not seen: to SQL, -0.0 is 0. Neither is a boolean: SQLite has none.
     """
     column = quoted_name(knob.name)
+    if knob.unset is None:
+        return f"{column} IS NULL OR {_sql_takes(knob, column)}"
+    return _sql_takes(knob, column)
+
+
+def _sql_takes(knob: Knob, column: str) -> str:
     if knob.type is KnobType.MODE:
         choices = ", ".join(_literal(choice) for choice in knob.choices)
         return f"typeof({column}) = 'text' AND {column} IN ({choices})"
     conditions = [f"typeof({column}) IN ('integer', 'real')"]
     if knob.type is KnobType.INT32:
         conditions.append(f"{column} = CAST({column} AS INTEGER)")
-    conditions.append(f"({column} = 0 OR {column} BETWEEN {knob.minimum!r} AND {knob.maximum!r})")
+    inside = f"{column} BETWEEN {knob.minimum!r} AND {knob.maximum!r}"
+    conditions.append(inside if knob.unset is None else f"({column} = 0 OR {inside})")
     return " AND ".join(conditions)
+
+
+def _unset_in_sql(knob: Knob) -> str:
+    """How a column holds a knob that is not set: by its unset value, or by NULL where it has none."""
+    return "" if knob.unset is None else f" NOT NULL DEFAULT {_literal(knob.unset)}"
 
 
 def postgres_columns(catalogue: Catalogue) -> list[str]:
@@ -48,7 +60,7 @@ def postgres_columns(catalogue: Catalogue) -> list[str]:
     before a CHECK sees it. NaN, a legal double that is greater than every other, is in no range.
     """
     return [
-        f"{quoted_name(knob.name)} {_postgres_type(knob)} NOT NULL DEFAULT {_literal(knob.unset)}"
+        f"{quoted_name(knob.name)} {_postgres_type(knob)}{_unset_in_sql(knob)}"
         f" CHECK ({postgres_check(knob)})"
         for knob in catalogue
     ]
@@ -65,7 +77,8 @@ def postgres_check(knob: Knob) -> str:
         choices = ", ".join(_literal(choice) for choice in knob.choices)
         return f"{column} IN ({choices})"
     whole = f"{column} = trunc({column}) AND " if knob.type is KnobType.INT32 else ""
-    return f"{whole}({column} = 0 OR {column} BETWEEN {knob.minimum!r} AND {knob.maximum!r})"
+    inside = f"{column} BETWEEN {knob.minimum!r} AND {knob.maximum!r}"
+    return f"{whole}{inside}" if knob.unset is None else f"{whole}({column} = 0 OR {inside})"
 
 
 def quoted_name(name: str) -> str:
@@ -153,7 +166,7 @@ def markdown_text(catalogue: Catalogue) -> str:
 
 Derived from the knob schema by `knobctl schema --as markdown`; a change belongs there.
 
-{count(len(catalogue), "knob")}. Each may be left out, or written as {_unset_names(catalogue)}: that means the platform default.
+{count(len(catalogue), "knob")}. Each may be left out{_unset_names(catalogue)}: that means the platform default.
 
 | knob | takes | default | unit | role |
 |---|---|---|---|---|
@@ -164,8 +177,8 @@ Derived from the knob schema by `knobctl schema --as markdown`; a change belongs
 
 
 def _unset_names(catalogue: Catalogue) -> str:
-    names = dict.fromkeys(f"`{knob.unset}`" for knob in catalogue)
-    return " or ".join(names)
+    names = dict.fromkeys(f"`{knob.unset}`" for knob in catalogue if knob.unset is not None)
+    return f", or written as {' or '.join(names)}" if names else ""
 
 
 def _table_row(knob: Knob) -> str:

@@ -43,6 +43,7 @@ def fusion_setup(
             k=in_force.k,
             weights=in_force.weights,
             depths=in_force.depths,
+            formula=catalogue.formula,
         )
     except ValueError:
         return None

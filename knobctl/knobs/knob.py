@@ -11,6 +11,14 @@ KnobValue: TypeAlias = int | float | str
 """A value of a knob: an `int`, a finite `float`, or the name of a mode."""
 
 
+class Direction(StrEnum):
+    """What is better on the scale of a bound."""
+
+    HIGHER = "higher_is_better"
+    LOWER = "lower_is_better"
+    """As of a distance: the bound is the most that passes."""
+
+
 class KnobType(StrEnum):
     """What a knob holds, by its name in protobuf."""
 
@@ -56,22 +64,39 @@ class Knob:
     needs_evidence: bool
     interacts_with: tuple[str, ...]
     origin: str
+    is_absent_when_unset: bool = False
+    """Whether only leaving the knob out means the default: a 0, or the first choice, is a value like others."""
+    direction: Direction | None = None
+    """Of a bound on scores: what is better on its scale; None where the schema does not say."""
+    first_rank: int = 1
+    """Of the rank constant: the rank of a first row as the engine counts."""
+    weighs: str = "score"
+    """Of a weight: what it does to what its ranker adds to a score; a value of `fusion.Weighs`."""
 
     @property
-    def unset(self) -> KnobValue:
-        """The wire's value for "platform default"."""
+    def unset(self) -> KnobValue | None:
+        """The wire's value for "platform default"; None where only leaving the knob out means that."""
+        if self.is_absent_when_unset:
+            return None
         return self.choices[0] if self.type is KnobType.MODE else 0
 
     @property
     def zero_surprises(self) -> bool:
         """Whether a literal 0 becomes something else than 0."""
-        return self.type is not KnobType.MODE and self.default != 0
+        return (
+            self.type is not KnobType.MODE and self.default != 0 and not self.is_absent_when_unset
+        )
+
+    @property
+    def settable(self) -> tuple[str, ...]:
+        """The values of a mode that are no other word for the default."""
+        return self.choices if self.is_absent_when_unset else self.choices[1:]
 
     @property
     def range_text(self) -> str:
         """The values that may be set, for people: `0 .. 1` or `ENABLED, DISABLED`."""
         if self.type is KnobType.MODE:
-            return ", ".join(self.choices[1:])
+            return ", ".join(self.settable)
         return f"{self.minimum} .. {self.maximum}"
 
     def accepts(self, value: object) -> bool:
@@ -84,7 +109,7 @@ class Knob:
             return isinstance(value, str) and value in self.choices
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return False
-        if value == 0:
+        if value == 0 and not (self.is_absent_when_unset and math.copysign(1, value) > 0):
             return math.copysign(1, value) > 0
         if self.type is KnobType.INT32 and isinstance(value, float) and not value.is_integer():
             return False

@@ -102,9 +102,11 @@ def _op(op: Op, colored: bool) -> str:
     return click.style(word, fg=_COLOURS[op]) if colored else word
 
 
-def _value(wire: KnobValue, effective: KnobValue, *, unset: bool) -> str:
+def _value(wire: KnobValue | None, effective: KnobValue, *, unset: bool) -> str:
     """The value; where the wire holds none, the default that is in force."""
-    return f"default {visible(spelled(effective))}" if unset else visible(spelled(wire))
+    if unset or wire is None:
+        return f"default {visible(spelled(effective))}"
+    return visible(spelled(wire))
 
 
 def _origin(change: Change, effective: Effective) -> str:
