@@ -163,6 +163,10 @@ def check_live_changes(changes: Sequence[LiveChange], *, today: date) -> Report:
         base=judging(subject.repository, [one.document(one.live.knobs, {}) for one in changes]),
         fleet=subject.fleet_name,
     )
+    return _without_explicit_resets(report)
+
+
+def _without_explicit_resets(report: Report) -> Report:
     kept = [one for one in report.pressing if one.rule != EXPLICIT_RESETS]
     return replace(report, pressing=kept)
 
@@ -197,9 +201,11 @@ def check_file_change(subject: Subject, edit: FileEdit, *, today: date) -> Repor
     from knobctl.checks import check_repository
 
     assert subject.document is not None
-    return check_repository(
-        judging(subject.repository, [edited_document(edit, subject.document)]),
-        today=today,
-        base=judging(subject.repository, [subject.document]),
-        fleet=subject.fleet_name,
+    return _without_explicit_resets(
+        check_repository(
+            judging(subject.repository, [edited_document(edit, subject.document)]),
+            today=today,
+            base=judging(subject.repository, [subject.document]),
+            fleet=subject.fleet_name,
+        )
     )

@@ -26,9 +26,18 @@ def asked_knob(subject: Subject, name: str, keys: Collection[str] | None) -> dic
     """
     knob = subject.catalogue[name]
     origin = subject.effective.origin(name)
-    value = origin.value if origin else (subject.live or {}).get(name, knob.default)
+    value = origin.value if origin else subject.omitted.get(name, knob.default)
     asked = _Asked(subject, knob, origin, value)
     return {key: KNOB_FACTS[key](asked) for key in keys or KNOB_FACTS if key in KNOB_FACTS}
+
+
+def decided_by(subject: Subject, name: str) -> object:
+    """What decides the variable for a knob that is written: where it is equal, the variable is; None where it is not."""
+    chain = subject.effective.origins.get(name)
+    if not chain:
+        return None
+    written = chain[0]
+    return name, written.value, written.literal, len(chain) > 1, subject.live is None
 
 
 class _Asked(NamedTuple):
@@ -53,10 +62,26 @@ def _off_hint(off: str) -> str:
     return off if off.startswith(("write ", "leave ")) else f"write {off}"
 
 
+def _was_set(subject: Subject) -> str:
+    """Where a knob that is omitted was set."""
+    if subject.live is not None:
+        return "on the engine"
+    return f"at {subject.revision}" if subject.revision else "at the base"
+
+
+def _literal(asked: _Asked) -> str:
+    if asked.origin:
+        return asked.origin.literal
+    base = None if asked.subject.live is not None else asked.subject.base
+    then = base.origin(asked.knob.name) if base else None
+    return then.literal if then else spelled(asked.value)
+
+
 KNOB_FACTS: Final[Mapping[str, Callable[[_Asked], object]]] = {
     "name": lambda asked: asked.knob.name,
     "value": lambda asked: asked.value,
-    "literal": lambda asked: asked.origin.literal if asked.origin else spelled(asked.value),
+    "literal": _literal,
+    "was_set": lambda asked: _was_set(asked.subject),
     "default": lambda asked: asked.knob.default,
     "default_text": lambda asked: spelled(asked.knob.default),
     "unset": lambda asked: asked.value == asked.knob.unset,

@@ -194,7 +194,7 @@ def _each(policy: Policy, subject: Subject) -> Iterable[str]:
     """The knobs for which an `each` policy is asked; none of whose value nothing is known."""
     names: Iterable[str] = subject.literals
     if policy.each is Each.RESET:
-        names = [name for name in subject.live or () if name not in subject.literals]
+        names = subject.omitted
     elif policy.severity is Severity.INFO and subject.base is not None:
         names = [name for name in subject.literals if name in subject.news]
     if subject.faulty:
@@ -248,6 +248,6 @@ def _value(subject: Subject, name: str | None, *, written: bool) -> object:
         return None
     if written and (origin := subject.effective.origin(name)):
         return origin.value
-    if written and subject.live and name in subject.live:
-        return subject.live[name]
+    if written and name in subject.omitted:
+        return subject.omitted[name]
     return subject.values[name]

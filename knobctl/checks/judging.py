@@ -91,7 +91,7 @@ def _alone(
     """Judge documents by themselves, or with what the engine holds."""
     from knobctl.checks.tenants import policy_findings
 
-    findings, later = now.findings, []
+    findings, later = [*now.findings, *now.strangers()], []
     for answer in policy_findings(now, waiving, live=live, today=today):
         findings += answer.findings
         if answer.infos:
@@ -112,8 +112,9 @@ def _compared(
     from knobctl.checks.tenants import Comparing
 
     repository, base = now.repository, then.repository
-    had = then.weighed(then.findings)
-    findings = marked(now.weighed(now.findings), repository, had, base)
+    had = then.weighed([*then.findings, *then.strangers()])
+    has = now.weighed([*now.findings, *now.strangers()])
+    findings = marked(has, repository, had, base)
     earlier = Earlier(then, now, live=live, today=today)
     comparing = Comparing(earlier, waiving, live=live, today=today)
     for answer in comparing.answers():

@@ -61,6 +61,8 @@ class Report:
     """The tenants, each with the file of its document."""
     own_policies: Sequence[Document] = ()
     """The repository's own policies, for what their rules say."""
+    unsure: Collection[str] = ()
+    """Tenants of whose set nothing certain can be said, as their documents have errors; where a change is known."""
     waivers: Mapping[str, date] = field(default_factory=dict)
     """By waiver, its last day."""
     knobs: Collection[str] = ()

@@ -30,6 +30,8 @@ class Subject:
         resolve: Callable[[Document], Effective],
         *,
         base: Effective | None = None,
+        unchanged: bool = False,
+        revision: str = "",
         live: Mapping[str, KnobValue] | None = None,
         fleet: Mapping[str, object] | None = None,
         today: str = "",
@@ -41,6 +43,8 @@ class Subject:
             document: Its document.
             resolve: Resolves its layers; called where something is asked that needs it.
             base: Its layers resolved at the revision that is compared with.
+            unchanged: Whether that revision has it just as it is, so that nothing needs to be compared.
+            revision: What that revision is called.
             live: The canonical set that the engine holds; None where that is not known.
             fleet: The fleet document that applies.
             today: The date, as 2026-11-29.
@@ -48,7 +52,9 @@ class Subject:
         """
         self.document = document
         self._resolve = resolve
-        self.base = base
+        self._base = base
+        self.unchanged = unchanged
+        self.revision = revision
         self.live = live
         self.fleet = fleet or {}
         self.today = today
@@ -59,6 +65,11 @@ class Subject:
     def effective(self) -> Effective:
         """Its layers resolved."""
         return self._resolve(self.document)
+
+    @property
+    def base(self) -> Effective | None:
+        """Its layers resolved at the revision that is compared with; None where there is none."""
+        return self.effective if self.unchanged else self._base
 
     @cached_property
     def literals(self) -> Mapping[str, str]:
@@ -82,26 +93,52 @@ class Subject:
         return reach(setup) if setup else None
 
     @cached_property
+    def omitted(self) -> Mapping[str, KnobValue]:
+        """The knobs that a push would reset: set on the engine, or where that is not asked at the base, and written no more."""
+        if self.live is not None:
+            held = self.live
+        else:
+            held = {} if self.unchanged or self.base is None else self.base.desired
+        if not held:
+            return held
+        known = self.catalogue.by_name
+        return {
+            name: value
+            for name, value in held.items()
+            if name not in self.literals and name in known
+        }
+
+    @cached_property
     def before(self) -> Mapping[str, KnobValue] | None:
-        """What was in force before: at the base revision, else on the engine; None where neither is known."""
+        """What was in force before: at the base revision, else on the engine; None where neither is known.
+
+        A knob that the base's schema lacks was at its default.
+        """
         if self.base is not None:
-            return self.base.values
+            return {**self.catalogue.defaults, **self.base.values}
         return None if self.live is None else self.catalogue.effective(self.live)
 
     @cached_property
     def reached_before(self) -> Reach | None:
         """What its floor reached before; None where that is not known."""
+        if self.unchanged:
+            return self.reached
         before = self.before
         if before is None:
             return None
-        exact = self.base.exact if self.base else lambda name: exact_number("", before[name])
-        setup = fusion_setup(self.catalogue, before, exact)
+        base = self.base
+        if base is not None:
+            setup = fusion_setup(base.catalogue, base.values, base.exact)
+        else:
+            setup = fusion_setup(
+                self.catalogue, before, lambda name: exact_number("", before[name])
+            )
         return reach(setup) if setup else None
 
     @cached_property
     def changed(self) -> dict[str, dict[str, KnobValue]]:
         """By knob whose value in force differs from before: before and after."""
-        before = self.before
+        before = None if self.unchanged else self.before
         if before is None:
             return {}
         return {
@@ -113,6 +150,8 @@ class Subject:
     @cached_property
     def news(self) -> Collection[str]:
         """The knobs on which an info may speak: those written, or with a base those written otherwise than there."""
+        if self.unchanged:
+            return ()
         if self.base is None:
             return self.literals
         then = _literals(self.base)

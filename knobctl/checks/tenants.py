@@ -1,86 +1,27 @@
-"""Asks the policies of every judged tenant, and places what they found in the files."""
+"""Asks the policies of every judged tenant."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from knobctl.checks.asking import Asking, Hit
-from knobctl.checks.expressions import ExpressionError, policy_error
-from knobctl.checks.subject import Subject
-from knobctl.finding import Finding, Related, Severity
+from knobctl.checks.asking import Asking
+from knobctl.checks.placing import finding_of
+from knobctl.checks.subjects import subject_of
+from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping
     from datetime import date
 
-    from knobctl.checks.policies import Policy
-    from knobctl.checks.validation import Validation
-    from knobctl.documents.model import Document, Written
-    from knobctl.documents.repository import Repository
-    from knobctl.finding import Location
+    from knobctl.checks.earlier import Earlier, Stood
+    from knobctl.checks.grounds import Grounds
+    from knobctl.checks.subject import Subject
+    from knobctl.checks.telling import Hit
+    from knobctl.checks.waivers import Waiving
+    from knobctl.documents.model import Document
     from knobctl.knobs import KnobValue
-
-
-def policy_findings(  # noqa: PLR0913  each is a fact that policies can ask for
-    repository: Repository,
-    validation: Validation,
-    policies: Sequence[Policy],
-    *,
-    live: Mapping[str, Mapping[str, KnobValue]] | None,
-    base: Repository | None,
-    fleet_of: Callable[[Document], Document | None],
-    today: date,
-    loud: Collection[str] = (),
-) -> Iterator[Answers]:
-    """Ask every policy of every judged tenant.
-
-    Args:
-        repository: The documents.
-        validation: Which of them are of no use.
-        policies: Those in force.
-        live: By tenant, what the engine holds.
-        base: The same PATHs at an earlier revision; a finding that it has too is standing.
-        fleet_of: Gives the fleet under which a tenant is judged.
-        today: The day.
-        loud: Rules whose infos are wanted as findings at once.
-
-    Yields:
-        What is said of each tenant of which anything is.
-    """
-    alone = base is None and live is None
-    asking = Asking(policies, alone=alone)
-    then = _Then(base, policies) if base else None
-    for tenant in repository.tenants:
-        before = then.tenant(repository, tenant) if then else None
-        faulty = faulty_knobs(repository, tenant, validation)
-        fleet = fleet_of(tenant)
-        subject = Subject(
-            tenant,
-            repository.effective,
-            base=before.effective if before else None,
-            live=live.get(tenant.name) if live is not None else None,
-            fleet=fleet.value if fleet else None,
-            today=today.isoformat(),
-            faulty=faulty,
-        )
-        hits = asking.hits(subject)
-        if not hits:
-            continue
-        if not alone or faulty:
-            stood = then.hits(before) if then and before else {}
-            pressing = [_finding(hit, subject, _is_standing(hit, subject, stood)) for hit in hits]
-            yield Answers(subject, pressing, ())
-            continue
-        quiet = tuple(hit for hit in hits if _is_quiet(hit, loud))
-        pressing = [_finding(hit, subject) for hit in hits if not _is_quiet(hit, loud)]
-        yield Answers(subject, pressing, quiet)
-
-
-def _is_quiet(hit: Hit, loud: Collection[str]) -> bool:
-    """Whether it is an info that is made where somebody looks."""
-    if hit.failed is not None or hit.policy.severity is not Severity.INFO:
-        return False
-    return hit.policy.id not in loud
 
 
 class Answers(NamedTuple):
@@ -88,7 +29,8 @@ class Answers(NamedTuple):
 
     subject: Subject
     findings: list[Finding]
-    infos: tuple[Hit, ...]
+    """With the waivers that cover them."""
+    infos: tuple[Hit, ...] = ()
     """Infos that are not made yet: a fleet has tens of thousands that nobody wants one by one."""
 
     @property
@@ -102,120 +44,115 @@ class Answers(NamedTuple):
 
     def made(self) -> list[Finding]:
         """Make the infos, with their places."""
-        return [_finding(hit, self.subject) for hit in self.infos]
+        return [finding_of(hit, self.subject) for hit in self.infos]
 
 
-def faulty_knobs(
-    repository: Repository, tenant: Document, validation: Validation
-) -> Collection[str]:
-    """Knobs of which nothing can be said, because what is written for them is no value.
+def policy_findings(
+    now: Grounds,
+    waiving: Waiving,
+    *,
+    live: Mapping[str, Mapping[str, KnobValue]] | None,
+    today: date,
+) -> Iterator[Answers]:
+    """Ask every policy of every judged tenant, where there is no base.
 
-    All of them where a layer is missing or the knobs are no mapping: nobody knows what is in force.
+    Args:
+        now: The documents, and what they are judged by.
+        waiving: The waivers.
+        live: By tenant, what the engine holds; None where that is not known.
+        today: The day.
+
+    Yields:
+        What is said of each tenant of which anything is.
     """
-    layers = repository.layers_of(tenant) if tenant.layers else ()
-    if len(layers) == len(set(tenant.layers)) and not validation.broken:
-        return ()
-    catalogue = repository.catalogue
-    if len(layers) < len(set(tenant.layers)):
-        return catalogue.by_name
-    faulty: set[str] = set()
-    for document in (tenant, *layers):
-        if id(document) not in validation.broken:
+    asking = Asking(now.policies.in_force, alone=live is None)
+    for tenant in now.repository.tenants:
+        subject = subject_of(now, tenant, live=live, today=today)
+        hits = asking.hits(subject)
+        if not hits:
             continue
-        if not isinstance(document.value.get("knobs", {}), dict):
-            return catalogue.by_name
-        faulty |= set(_faulty_in(document, repository))
-    return faulty
+        quiet: tuple[Hit, ...] = ()
+        if live is None and not subject.faulty:
+            quiet = tuple(hit for hit in hits if _is_quiet(hit, waiving.rules))
+            hits = [hit for hit in hits if not _is_quiet(hit, waiving.rules)]
+        found = [finding_of(hit, subject) for hit in hits]
+        yield Answers(subject, waiving.waived(found, tenant, subject.exact), quiet)
 
 
-def _faulty_in(document: Document, repository: Repository) -> Iterator[str]:
-    by_name = repository.catalogue.by_any_name
-    misread = {trouble.start for trouble in document.tree.troubles}
-    for key, value in document.knobs.items():
-        spot = document.spot("knobs", key)
-        if key in by_name and spot:
-            knob = by_name[key]
-            if not knob.accepts(value) or spot.start in misread:
-                yield knob.name
-    for trouble in document.tree.troubles:  # of a duplicate key neither value counts
-        written = document.text.text[trouble.start : trouble.end].strip("\"'")
-        if trouble.rule == "duplicate-key" and written in by_name:
-            yield by_name[written].name
-
-
-def _is_standing(
-    hit: Hit, subject: Subject, stood: Mapping[tuple[str, str | None], Subject]
-) -> bool:
-    """Whether the base has the finding too, with equal effective values of every knob that the rule reads."""
-    then = stood.get((hit.policy.id, hit.knob))
-    if then is None:
+def _is_quiet(hit: Hit, loud: Collection[str]) -> bool:
+    """Whether it is an info that is made where somebody looks."""
+    if hit.failed is not None or hit.policy.severity is not Severity.INFO:
         return False
-    reads = subject.values if hit.policy.reads_all else (*hit.policy.reads, hit.knob)
-    return all(then.values.get(name) == subject.values.get(name) for name in reads if name)
+    return hit.policy.id not in loud
 
 
-class _Then:
-    """The base revision: its tenants, and what the policies say of them."""
+class Comparing:
+    """Asks the policies of a branch: in full of what it changes, and of the rest what was said before."""
 
-    def __init__(self, base: Repository, policies: Sequence[Policy]) -> None:
-        self._base = base
-        self._asking = Asking(policies)
+    def __init__(
+        self,
+        earlier: Earlier,
+        waiving: Waiving,
+        *,
+        live: Mapping[str, Mapping[str, KnobValue]] | None,
+        today: date,
+    ) -> None:
+        """Take the two states.
 
-    def tenant(self, repository: Repository, tenant: Document) -> Subject | None:
-        """The tenant as the base has it."""
-        document = self._base.counterpart(tenant, repository)
-        return Subject(document, self._base.effective) if document else None
+        Args:
+            earlier: The base, with the present state.
+            waiving: The present waivers.
+            live: By tenant, what the engine holds.
+            today: The day.
+        """
+        self._earlier, self._waiving = earlier, waiving
+        self._subject = partial(subject_of, earlier.now, live=live, today=today)
+        policies = earlier.now.policies.in_force
+        heavy = [one for one in policies if one.severity is not Severity.INFO]
+        self._of_changed = Asking(policies, alone=False)
+        self._of_same = Asking([one for one in heavy if not one.on_change], alone=live is None)
+        waived_infos = [
+            one for one in policies if one.severity is Severity.INFO and one.id in waiving.rules
+        ]
+        self._of_waivers = Asking(waived_infos, alone=live is None) if waived_infos else None
+        self.same: list[Document] = []
+        """The tenants that are unchanged."""
 
-    def hits(self, subject: Subject) -> dict[tuple[str, str | None], Subject]:
-        return {(hit.policy.id, hit.knob): subject for hit in self._asking.hits(subject)}
+    def answers(self) -> Iterator[Answers]:
+        """Give what is said of each tenant of which anything is."""
+        for tenant in self._earlier.now.repository.tenants:
+            is_same = self._earlier.is_unchanged(tenant)
+            if self._of_waivers:
+                self._note(self._of_waivers, tenant, is_same=is_same)
+            subject, found = self._same(tenant) if is_same else self._changed(tenant)
+            if found:
+                yield Answers(subject, self._waiving.waived(found, tenant, subject.exact))
 
+    def _same(self, tenant: Document) -> tuple[Subject, list[Finding]]:
+        self.same.append(tenant)
+        subject = self._subject(tenant, unchanged=True)
+        found = [finding_of(hit, subject) for hit in self._of_same.hits(subject)]
+        return subject, self._earlier.same(found, subject) if found else found
 
-def _finding(hit: Hit, subject: Subject, standing: bool = False) -> Finding:
-    if hit.failed is not None:
-        error = ExpressionError(hit.message)
-        return policy_error(hit.policy.document, (hit.failed,), error, tenant=subject.document.name)
-    primary, related = _place(hit, subject)
-    return Finding(
-        rule=hit.policy.id,
-        severity=hit.policy.severity,
-        message=hit.message,
-        hint=hit.hint,
-        tenant=subject.document.name,
-        field_path=hit.knob,
-        value=hit.value,
-        primary=primary,
-        related=related,
-        standing=standing,
-    )
-
-
-def _place(hit: Hit, subject: Subject) -> tuple[Location, tuple[Related, ...]]:
-    """At the knob's value, else at the first written knob that the rule reads, else at the `tenant:` line."""
-    tenant = subject.document
-    names = [name for name in (hit.knob, *hit.policy.reads) if name is not None]
-    if not tenant.layers and not subject.faulty:
-        # Nothing can hide what the tenant writes, so its layers need not be resolved for the place.
-        for name in names:
-            spot = tenant.spot("knobs", name)
-            if spot is not None and spot.via < 0:
-                return tenant.text.location(spot.start, spot.end), ()
-    origins = subject.effective.origins
-    for name in names:
-        if name in origins:
-            written = origins[name][0]
-            return written.location, _around(written, tenant)
-    return tenant.location("tenant"), ()
-
-
-def _around(written: Written, tenant: Document) -> tuple[Related, ...]:
-    """Whose value it is where it stands in a layer, and the alias through which it arrives."""
-    related: tuple[Related, ...] = ()
-    if written.document is not tenant:
-        layer = written.document.name
-        related += (
-            Related(f"{tenant.name} has it from the layer {layer}", tenant.location("tenant")),
+    def _changed(self, tenant: Document) -> tuple[Subject, list[Finding]]:
+        stood = self._earlier.stood(tenant)
+        subject = self._subject(
+            tenant,
+            base=stood.subject.effective if stood else None,
+            revision=self._earlier.then.repository.revision,
         )
-    if via := written.via:
-        message = f"the value arrives through the merge or alias at {via.line}:{via.column}"
-        related += (Related(message, via),)
-    return related
+        return subject, [_marked(hit, subject, stood) for hit in self._of_changed.hits(subject)]
+
+    def _note(self, asking: Asking, tenant: Document, *, is_same: bool) -> None:
+        """Let the waivers see the infos that are told without a base only: none of them is unused for that."""
+        subject = self._subject(tenant)
+        found = [finding_of(hit, subject) for hit in asking.hits(subject)]
+        self._waiving.waived(found, tenant, subject.exact)
+        if is_same:
+            self._earlier.noted(found, subject)
+
+
+def _marked(hit: Hit, subject: Subject, stood: Stood | None) -> Finding:
+    finding = finding_of(hit, subject)
+    is_standing = stood is not None and stood.has(finding, hit, subject)
+    return replace(finding, standing=True) if is_standing else finding

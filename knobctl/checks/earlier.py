@@ -1,0 +1,121 @@
+"""The base revision, judged as what it was: which findings it had, and which of them counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from knobctl.checks.asking import Asking
+from knobctl.checks.placing import finding_of
+from knobctl.checks.subjects import subject_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import date
+
+    from knobctl.checks.grounds import Grounds
+    from knobctl.checks.subject import Subject
+    from knobctl.checks.telling import Hit
+    from knobctl.documents.model import Document
+    from knobctl.finding import Finding
+    from knobctl.knobs import KnobValue
+
+_Key: TypeAlias = tuple[object, ...]
+
+
+class Stood(NamedTuple):
+    """What counted of one tenant at the base."""
+
+    subject: Subject
+    weights: Mapping[_Key, int]
+    """By finding, the rank of its severity."""
+
+    def has(self, finding: Finding, hit: Hit, subject: Subject) -> bool:
+        """Whether it has a finding too: as grave, with equal values of every knob that the rule reads."""
+        weight = self.weights.get(_key(finding))
+        if weight is None or weight > finding.severity.rank:
+            return False
+        reads = subject.values if hit.policy.reads_all else (*hit.policy.reads, hit.knob)
+        then = self.subject.values
+        return all(then.get(name) == subject.values.get(name) for name in reads if name)
+
+
+class Earlier:
+    """The base of a run."""
+
+    def __init__(
+        self,
+        then: Grounds,
+        now: Grounds,
+        *,
+        live: Mapping[str, Mapping[str, KnobValue]] | None,
+        today: date,
+    ) -> None:
+        """Take the two states.
+
+        Args:
+            then: The base.
+            now: The present state.
+            live: By tenant, what the engine holds: a fact for both.
+            today: The day, for both.
+        """
+        self.then, self.now = then, now
+        self._live, self._today = live, today
+        self._asking = Asking(then.policies.in_force, alone=live is None)
+        self._waiving = then.waiving(today)
+        self._documents: dict[int, Document | None] = {}
+        self._seen: set[int] = set()
+
+    def document(self, tenant: Document) -> Document | None:
+        """The base's document of a tenant."""
+        if id(tenant) not in self._documents:
+            found = self.then.repository.counterpart(tenant, self.now.repository)
+            self._documents[id(tenant)] = found
+        return self._documents[id(tenant)]
+
+    def is_unchanged(self, tenant: Document) -> bool:
+        """Whether nothing that decides what is said of a tenant has changed."""
+        if not self.then.is_as_now or self.document(tenant) is not tenant:
+            return False
+        if not tenant.layers:
+            return True
+        layers = map(id, self.then.repository.layers_of(tenant))
+        return list(layers) == list(map(id, self.now.repository.layers_of(tenant)))
+
+    def stood(self, tenant: Document) -> Stood | None:
+        """What the base said of a tenant, and counted; None where it has no such tenant."""
+        document = self.document(tenant)
+        return self._judged(document) if document else None
+
+    def _judged(self, document: Document) -> Stood:
+        self._seen.add(id(document))
+        subject = subject_of(self.then, document, live=self._live, today=self._today)
+        found = [finding_of(hit, subject) for hit in self._asking.hits(subject)]
+        counted = self._waiving.waived(found, document, subject.exact)
+        weights = {_key(one): one.severity.rank for one in counted if one.waived_by is None}
+        return Stood(subject, weights)
+
+    def same(self, findings: list[Finding], subject: Subject) -> list[Finding]:
+        """Mark the findings of an unchanged tenant: all that counted stands."""
+        then = self._waiving.waived(findings, subject.document, subject.exact)
+        return [replace(one, standing=one.waived_by is None) for one in then]
+
+    def noted(self, findings: list[Finding], subject: Subject) -> None:
+        """Let the base's waivers see findings that the base has too and nobody is shown."""
+        self._waiving.waived(findings, subject.document, subject.exact)
+
+    def stale(self, unchanged: Iterable[Document]) -> list[Finding]:
+        """What was wrong with the base's waivers already."""
+        if not self.then.repository.waivers:
+            return []
+        seen = self._seen | set(map(id, unchanged))
+        for document in self.then.repository.tenants:
+            if id(document) not in seen:
+                self._judged(document)
+        return self.then.weighed(self.then.stale(self._waiving))
+
+
+def _key(finding: Finding) -> _Key:
+    # A policy that cannot be asked says in its words which one it is.
+    words = finding.message if finding.rule == "policy-error" else ""
+    return finding.rule, finding.field_path, words
