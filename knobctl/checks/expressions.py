@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from cel_expr_python import cel
@@ -14,7 +14,7 @@ from knobctl.finding import Finding, Severity
 from knobctl.text import nearest, spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from knobctl.documents.model import Document
 
@@ -163,28 +163,20 @@ class Template:
             if isinstance(part, Expression):
                 yield offset, part
 
-    @cached_property
-    def _asked(self) -> Together:
-        return Together([part for part in self.parts if isinstance(part, Expression)])
-
-    def text(self, variables: cel.Activation) -> str:
+    def text(self, shown: Callable[[Expression], str]) -> str:
         """Fill the braces.
 
-        Raises:
-            ExpressionError: As `Expression.value`.
+        Args:
+            shown: Gives what stands for an expression; what it raises, this raises.
         """
-        outcomes = iter(self._asked.outcomes(variables))
-        text = "".join(
-            part if isinstance(part, str) else _shown(next(outcomes)) for part in self.parts
-        )
+        text = "".join(part if isinstance(part, str) else shown(part) for part in self.parts)
         return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text):,} characters)"
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, ExpressionError):
-        raise value
+def shown_value(value: object) -> str:
+    """Write what an expression gave, for a message."""
     if isinstance(value, (list, tuple)):
-        return ", ".join(_shown(item) for item in value)
+        return ", ".join(map(shown_value, value))
     return spelled(value)
 
 

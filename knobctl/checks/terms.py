@@ -1,0 +1,163 @@
+"""What expressions read of a tenant, as numbers: equal numbers are equal values, so nothing is asked of them twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from knobctl.checks.asked_knob import asked_knob, decided_by
+from knobctl.checks.expressions import activation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cel_expr_python import cel
+
+    from knobctl.checks.reading import Reading
+    from knobctl.checks.subject import Subject
+
+Term: TypeAlias = tuple[str, str]
+"""A variable and its key; the empty key where the whole variable is read."""
+OWN: Final = frozenset({"labels", "owner", "tenant", "evidence", "fleet"})
+"""The variables that differ between tenants whose documents write equal knobs."""
+ABSENT: Final = object()
+_COMPOSED: Final = frozenset({dict, list, tuple})
+
+
+class Numbers:
+    """Gives each value a number, by its type as well: 1, 1.0 and true are three values to CEL."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, int] = {}
+
+    def of(self, value: object) -> int:
+        """The number of a value."""
+        kind = value.__class__
+        # Of what is empty or 0 the spelling decides: -0.0 equals 0.0 and divides otherwise.
+        plain = repr(value) if not value or kind in _COMPOSED else value
+        return self._known.setdefault((kind, plain), len(self._known))
+
+    @property
+    def unique(self) -> int:
+        """A number that nothing else has."""
+        return self.of(object())
+
+
+class Wanted(NamedTuple):
+    """What one or several expressions read."""
+
+    alike: Sequence[tuple[str, frozenset[str] | None, Sequence[Term]]]
+    """Variables that are the same for all tenants that write the same, with their keys."""
+    own: Sequence[tuple[str, frozenset[str] | None, Sequence[Term]]]
+    alike_terms: Sequence[Term]
+    own_terms: Sequence[Term]
+    of_knob: bool
+    """Whether the variable `knob` is among them."""
+
+
+def wanted_by(reading: Reading) -> Wanted:
+    """Divide what is read by whether it may differ between tenants that write the same."""
+    parts: dict[bool, list[tuple[str, frozenset[str] | None, Sequence[Term]]]]
+    parts = {True: [], False: []}
+    for variable, keys in sorted(reading.wanted, key=lambda one: one[0]):
+        if variable != "knob":
+            terms = [(variable, "")] if keys is None else [(variable, key) for key in sorted(keys)]
+            parts[variable in OWN].append((variable, keys, terms))
+    alike, own = parts[False], parts[True]
+    return Wanted(
+        alike,
+        own,
+        [term for part in alike for term in part[2]],
+        [term for part in own for term in part[2]],
+        "knob" in reading.variables,
+    )
+
+
+class Terms:
+    """The terms of one tenant that were asked for, with their values and numbers."""
+
+    __slots__ = ("_numbers", "_subject", "numbers", "values")
+
+    def __init__(self, subject: Subject, numbers: Numbers) -> None:
+        self._subject, self._numbers = subject, numbers
+        self.values: dict[Term, object] = {}
+        self.numbers: dict[Term, int] = {}
+
+    def take(self, wanted: Iterable[tuple[str, frozenset[str] | None, Sequence[Term]]]) -> None:
+        """Look up what is not known yet."""
+        values = self.values
+        for variable, keys, terms in wanted:
+            missing = [term for term in terms if term not in values]
+            if not missing:
+                continue
+            if keys is None:
+                self._put(missing[0], self._subject.variable(variable))
+                continue
+            found = self._subject.variable(variable, frozenset(key for _, key in missing))
+            assert isinstance(found, dict)
+            for term in missing:
+                self._put(term, found.get(term[1], ABSENT))
+
+    def _put(self, term: Term, value: object) -> None:
+        self.values[term] = value
+        self.numbers[term] = self._numbers.of(value)
+
+
+class Row:
+    """One tenant, or one of its knobs, as expressions see it."""
+
+    __slots__ = ("_knob", "_numbers", "alike", "name", "number", "own", "subject")
+
+    def __init__(
+        self, subject: Subject, numbers: Numbers, alike: Terms, own: Terms, name: str | None = None
+    ) -> None:
+        self.subject, self.name = subject, name
+        self.alike, self.own = alike, own
+        self._numbers = numbers
+        self._knob: dict[str, object] | None = None
+        self.number = -1
+        """Of the knob that an `each` policy is asked for: equal ones are equal knobs, written equally."""
+        if name is not None:
+            decided = decided_by(subject, name)
+            self.number = numbers.unique if decided is None else numbers.of(decided)
+
+    def about(self, name: str) -> Row:
+        """The same tenant, for one of its knobs."""
+        return Row(self.subject, self._numbers, self.alike, self.own, name)
+
+    def key(self, wanted: Wanted) -> tuple[int, ...]:
+        """Numbers that are equal where everything that is read is equal."""
+        alike, own = self.alike, self.own
+        alike.take(wanted.alike)
+        key = tuple(map(alike.numbers.__getitem__, wanted.alike_terms))
+        if wanted.own:
+            own.take(wanted.own)
+            key += tuple(map(own.numbers.__getitem__, wanted.own_terms))
+        return (*key, self.number) if wanted.of_knob else key
+
+    def value(self, term: Term) -> object:
+        """The value of a term; `ABSENT` where its map lacks the key."""
+        variable, key = term
+        if variable == "knob":
+            return self._of_knob.get(key, ABSENT)
+        return (self.own if variable in OWN else self.alike).values[term]
+
+    @property
+    def _of_knob(self) -> dict[str, object]:
+        if self._knob is None:
+            self._knob = asked_knob(self.subject, self.name, None) if self.name is not None else {}
+        return self._knob
+
+    def bound(self, wanted: Wanted) -> cel.Activation:
+        """Bind what is read, for CEL."""
+        variables: dict[str, object] = {"knob": self._of_knob} if wanted.of_knob else {}
+        for terms, parts in ((self.alike, wanted.alike), (self.own, wanted.own)):
+            terms.take(parts)
+            for variable, keys, names in parts:
+                variables[variable] = (
+                    terms.values[names[0]] if keys is None else _map(terms.values, names)
+                )
+        return activation(variables)
+
+
+def _map(values: Mapping[Term, object], terms: Iterable[Term]) -> dict[str, object]:
+    return {term[1]: value for term in terms if (value := values[term]) is not ABSENT}
