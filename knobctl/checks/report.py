@@ -47,6 +47,8 @@ class Report:
     files: int
     tenants: int
     policies: int = 0
+    examples: int | None = None
+    """How many examples of policies were run; None where none was to be."""
     skipped: Sequence[str] = ()
     """Files in which somebody else's documents stand."""
     unread: Sequence[str] = ()
@@ -148,6 +150,7 @@ class Report:
                 "infos": self.infos,
                 "waived": self.waived,
                 "standing": self.standing,
+                **({} if self.examples is None else {"examples": self.examples}),
             },
             "findings": [finding.as_json() for finding in findings],
         }

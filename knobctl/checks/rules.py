@@ -66,6 +66,8 @@ RULES: Final[Mapping[str, Rule]] = {
     "audit-chain-broken": Rule(_ERROR, "history --verify: the events do not continue each other"),
     # policies and waivers themselves
     "policy-error": Rule(_ERROR, "the policy does not compile, or fails while it runs"),
+    "policy-example-fails": Rule(_ERROR, "policy test: an example does not do what it says"),
+    "policy-untested": Rule(_WARNING, "policy test: no example passes, or none fails"),
     "waiver-expired": Rule(_ERROR, "the waiver's last day has passed"),
     "waiver-unused": Rule(_WARNING, "the waiver covers no finding"),
     # demanded by a fleet

@@ -34,6 +34,7 @@ COMMANDS: Final[dict[str, str]] = {
     "rollback": "Bring tenants back to an earlier set",
     "diagnose": "Explain an answer: which floor bound, and what to change",
     "impact": "Who follows a platform default and would change with it",
+    "policy": "The policies in force, what they say, and their examples",
     "schema": "Print the JSON Schemas and what derives from them",
     "context": "Named engines",
     "engine": "The reference engine: serve, token, load, describe, migrate",

@@ -232,8 +232,37 @@ class Session:
         self._catalogue = self._catalogue or repository.catalogue
         return repository
 
+    def base(
+        self,
+        repository: Repository,
+        revision: str,
+        paths: Sequence[str] = (),
+        *,
+        tenant: str | None = None,
+    ) -> Repository:
+        """Read what a Git revision has for the PATHs of a repository, from where the branch left it."""
+        from knobctl.documents.revisions import open_base
+
+        return open_base(
+            repository,
+            revision,
+            paths,
+            catalogue=self._chosen_catalogue(),
+            cwd=self.cwd,
+            tenant=tenant,
+            notice=self.notice,
+        )
+
+    def rules(self, path: str) -> Repository:
+        """Read the policies and waivers of the repository in which a path lies."""
+        from knobctl.documents.repository import open_rules
+
+        repository = open_rules(path, catalogue=self._chosen_catalogue(), cwd=self.cwd)
+        self._catalogue = repository.catalogue
+        return repository
+
     def notice(self, text: str) -> None:
-        """Tell the person something about the engine, once."""
+        """Tell the person something about the engine or the repository, once."""
         if text not in self._said:
             self._said.add(text)
             self.settings.say(folded(f"note: {text}"))

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from knobctl.finding import Severity
+from knobctl.report.ahead import adopted_text, guards_text
 from knobctl.report.excerpt import columns, excerpt
 from knobctl.report.folding import NAMED, divided, grouped, infos_by_rule, listed, tenants_of
 from knobctl.text import count, spelled, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from knobctl.checks.report import Later, Report
     from knobctl.finding import Finding, Location
@@ -30,7 +31,16 @@ def render(answer: FindingsAnswer) -> str:
         colored=answer.colored,
         shown=answer.shown,
         everything=answer.everything,
+        notes=_notes(answer),
     )
+
+
+def _notes(answer: FindingsAnswer) -> Iterator[str]:
+    """What stands between the findings and the line that sums up."""
+    if answer.guards:
+        yield guards_text(answer.guards)
+    if answer.adopted:
+        yield adopted_text(answer.adopted)
 
 
 def report_text(
@@ -39,6 +49,7 @@ def report_text(
     colored: bool = False,
     shown: Sequence[Finding] | None = None,
     everything: bool = False,
+    notes: Iterable[str] = (),
 ) -> str:
     """Write a report for people: the findings, then one line that sums up.
 
@@ -47,13 +58,14 @@ def report_text(
         colored: Whether colour repeats what the words say.
         shown: The findings to show; the summary counts all.
         everything: Whether to show every info, however many there are.
+        notes: Blocks before the last line.
     """
     blocks = findings_text(report, colored=colored, shown=shown, everything=everything)
     summary = summary_line(report)
     hidden = 0 if shown is None else len(report.findings) - len(shown)
     if hidden:
         summary += f"; {count(hidden, 'finding')} not shown, as asked"
-    return f"{blocks}\n\n{summary}" if blocks else summary
+    return "\n\n".join([*([blocks] if blocks else []), *notes, summary])
 
 
 def findings_text(
@@ -74,11 +86,6 @@ def findings_text(
 
 def summary_line(report: Report) -> str:
     """Sum up: `6 tenants, 21 policies: 2 warnings, 1 waived (acme-legacy-floor, until 2099-03-31)`."""
-    looked_at = count(report.tenants, "tenant")
-    if report.policies:
-        looked_at += f", {count(report.policies, 'policy')}"
-    else:
-        looked_at += f" in {count(report.files, 'file')}"
     counts = [
         count(number, noun)
         for number, noun in (
@@ -91,11 +98,22 @@ def summary_line(report: Report) -> str:
     if report.standing:
         counts.append(f"{report.standing:,} standing, in the base too")
     if report.waived:
-        counts.append(f"{report.waived:,} waived ({_waivers_of(report)})")
-    return f"{looked_at}: {', '.join(counts) or 'no findings'}"
+        counts.append(f"{report.waived:,} waived ({waivers_of(report)})")
+    return f"{looked_at(report)}: {', '.join(counts) or 'no findings'}"
 
 
-def _waivers_of(report: Report) -> str:
+def looked_at(report: Report) -> str:
+    """Count what was looked at: `6 tenants, 21 policies`; where no policy was asked, files."""
+    tenants = count(report.tenants, "tenant")
+    if report.examples is not None:
+        return f"{count(report.policies, 'policy')}, {count(report.examples, 'example')}"
+    if report.policies:
+        return f"{tenants}, {count(report.policies, 'policy')}"
+    return f"{tenants} in {count(report.files, 'file')}"
+
+
+def waivers_of(report: Report) -> str:
+    """Name the waivers that cover something, with their last days."""
     used = dict.fromkeys(one.waived_by for one in report.findings if one.waived_by)
     named = [
         f"{visible(name)}, until {report.waivers[name]}"

@@ -1,0 +1,176 @@
+"""The policies of a repository by themselves: which are in force, who waives them, whether their examples hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from knobctl.checks.examples import example_findings, run_examples
+from knobctl.checks.grounds import grounds_of
+from knobctl.checks.policies import built_in_documents, load_policies
+from knobctl.checks.report import Report, ordered
+from knobctl.checks.waivers import waiver_of
+from knobctl.errors import UsageError
+from knobctl.knobs import load_catalogue
+from knobctl.text import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from datetime import date
+
+    from knobctl.checks.examples import Example
+    from knobctl.checks.policies import Policies, Policy
+    from knobctl.checks.waivers import Waiver
+    from knobctl.documents.model import Document
+    from knobctl.documents.repository import Repository
+    from knobctl.finding import Finding
+
+
+@dataclass(frozen=True, kw_only=True)
+class RulesInForce:
+    """The policies that a repository is judged by."""
+
+    repository: Repository
+    policies: Policies
+    refused: Sequence[tuple[Document, str]]
+    """Policies of the repository that are not in force, and why."""
+    waivers: Sequence[Waiver]
+    findings: Sequence[Finding]
+    """What is wrong with policies and waivers, and with files in which one may stand."""
+
+    @property
+    def ids(self) -> list[str]:
+        """Every policy's id: in force, not offered by the engine's schema, or broken."""
+        refused = [document.name for document, _ in self.refused]
+        return list(dict.fromkeys([*self.policies.ids, *refused]))
+
+    def waivers_of(self, rule: str) -> list[Waiver]:
+        """The waivers that name a rule."""
+        return [waiver for waiver in self.waivers if waiver.rule == rule]
+
+    def assert_known(self, ids: Iterable[str]) -> None:
+        """See that policies exist.
+
+        Raises:
+            UsageError: Naming the first that does not, and the one most like it.
+        """
+        for name in ids:
+            if name not in self.ids:
+                close = nearest(name, self.ids)
+                hint = (
+                    f"did you mean {close}?" if close else "they are listed by: knobctl policy list"
+                )
+                raise UsageError(f"there is no policy {name}", hint=hint)
+
+    def report(
+        self,
+        command: str,
+        findings: Iterable[Finding],
+        *,
+        policies: int = 0,
+        examples: int | None = None,
+    ) -> Report:
+        """Make a report of findings about these policies."""
+        repository = self.repository
+        return Report(
+            command=command,
+            pressing=ordered(findings),
+            files=repository.files,
+            tenants=0,
+            policies=policies,
+            examples=examples,
+            texts=repository.texts,
+            names=repository.names,
+            below=repository.below,
+            own_policies=repository.policies,
+        )
+
+
+def rules_in_force(repository: Repository) -> RulesInForce:
+    """Load the policies and waivers of a repository that was opened for its rules.
+
+    Raises:
+        InputError: If the settings weigh a rule that does not exist.
+    """
+    grounds = grounds_of(repository)
+    policies, validation = grounds.policies, grounds.validation
+    refused = [(one, finding.message) for one, finding in policies.broken]
+    refused += [
+        (one, "its document is refused")
+        for one in repository.policies
+        if id(one) in validation.broken and one.name
+    ]
+    waivers = [waiver_of(one) for one in validation.sound(repository.waivers)]
+    return RulesInForce(
+        repository=repository,
+        policies=policies,
+        refused=refused,
+        waivers=[waiver for waiver in waivers if waiver],
+        findings=grounds.findings,
+    )
+
+
+def run_tests(rules: RulesInForce, ids: Collection[str]) -> Report:
+    """Run the examples of policies.
+
+    The built-in ones are asked of the knobs that their examples are about, whatever the engine's schema;
+    all of them with the severity that they state, whatever the repository weighs.
+
+    Args:
+        rules: The policies.
+        ids: Those to test; empty for all.
+
+    Raises:
+        UsageError: If a policy does not exist, or no example was run and nothing is wrong.
+    """
+    rules.assert_known(ids)
+    findings, examples, policies = list(rules.findings), 0, 0
+    for policy in _testable(rules):
+        if ids and policy.id not in ids:
+            continue
+        policies += 1
+        run = list(examples_of(rules, policy))
+        examples += len(run)
+        findings += example_findings(policy, run)
+    report = rules.report("policy test", findings, policies=policies, examples=examples)
+    if not examples and not report.errors:
+        named = f" of {', '.join(ids)}" if ids else ""
+        raise UsageError(
+            f"0 examples{named}: nothing would be tested",
+            hint="a policy carries them: examples: {pass: [{knobs: {}}], fail: [{knobs: {...}}]}",
+        )
+    return report
+
+
+def examples_of(rules: RulesInForce, policy: Policy) -> Iterator[Example]:
+    """Run the examples of one policy."""
+    return run_examples(policy, load_catalogue() if policy.built_in else rules.repository.catalogue)
+
+
+def _testable(rules: RulesInForce) -> Iterator[Policy]:
+    """Every policy that compiles, as its own document states it."""
+    yield from load_policies(load_catalogue()).in_force
+    own = [policy.document for policy in rules.policies.in_force if not policy.built_in]
+    for policy in load_policies(rules.repository.catalogue, own).in_force:
+        if not policy.built_in:
+            yield policy
+
+
+def as_stated(rules: RulesInForce, name: str) -> Policy | None:
+    """A policy that compiles, with the severity of its own document; None where it does not."""
+    return next((policy for policy in _testable(rules) if policy.id == name), None)
+
+
+def document_of(rules: RulesInForce, name: str) -> Document:
+    """The document of a policy, in force or not."""
+    found = [
+        *(policy.document for policy in rules.policies.in_force),
+        *(document for document, _ in rules.refused),
+        *built_in_documents(),
+    ]
+    return next(document for document in found if document.name == name)
+
+
+def waived_now(waivers: Iterable[Waiver], today: date) -> int:
+    """How many of some waivers hold on a day."""
+    return sum(not waiver.has_expired(today) for waiver in waivers)
