@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.cli.inside import Inside
 from tests.running import Knobctl
 
 settings.register_profile("everywhere", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -20,3 +21,18 @@ def knobctl(tmp_path: Path) -> Knobctl:
     folder = tmp_path / "work"
     folder.mkdir()
     return Knobctl(folder)
+
+
+@pytest.fixture
+def inside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Inside:
+    """The command inside this process, in a folder of its own, with an empty home and no terminal."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for name in ("DATA", "CONFIG", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / "home" / name.lower()))
+    for name in ("VISUAL", "EDITOR", "KNOBCTL_ENGINE"):
+        monkeypatch.delenv(name, raising=False)
+    return Inside(folder, capsys)
