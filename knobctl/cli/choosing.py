@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from knobctl.errors import ExitCode
@@ -127,6 +128,14 @@ def answer_errors(session: Session, command: str, report: Report) -> ExitCode:
         {
             "text": lambda: findings_text(session, report),
             "json": lambda: json.dumps(document, indent=2),
+            "markdown": lambda: _markdown(replace(report, command=command), code),
         }
     )
     return code
+
+
+def _markdown(report: Report, code: ExitCode) -> str:
+    from knobctl.report.formats import FindingsAnswer
+    from knobctl.report.markdown import render
+
+    return render(FindingsAnswer(report=report, code=code))

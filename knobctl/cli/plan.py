@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.option("--tenant", metavar="NAME", help="Whose set a bare knob map or the wire's JSON is.")
 @click.option("--exit-code", is_flag=True, help="Exit 3 where something would change.")
 @parallelism_option
-@common_options(engine=True)
+@common_options(engine=True, formats=("text", "json", "markdown"))
 def command(
     settings: Settings,
     paths: tuple[str, ...],
@@ -66,6 +66,7 @@ def command(
             {
                 "text": lambda: made.text(out),
                 "json": lambda: json.dumps(made.as_json(code), indent=2),
+                "markdown": lambda: made.comment(code),
             }
         )
         return code
@@ -128,6 +129,29 @@ class _Made:
                 f"plan {digest} written; to apply it: knobctl apply {visible(shlex.quote(str(out)))}"
             )
         return "\n".join(lines)
+
+    def comment(self, code: ExitCode) -> str:
+        """The plan as a comment on a pull request."""
+        from knobctl.changes.comparing import TenantDiff
+        from knobctl.report.changes_comment import plan_comment
+        from knobctl.report.formats import FindingsAnswer
+
+        prepared = self._prepared
+        return plan_comment(
+            self._plan,
+            FindingsAnswer(report=prepared.report, code=code),
+            [
+                TenantDiff(
+                    tenant=one.tenant,
+                    changes=one.changes,
+                    after=one.source,
+                    effective=prepared.effective.get(one.tenant),
+                )
+                for one in self._plan.changing
+            ],
+            digest=self.document["digest"],
+            refusals=self._refusals,
+        )
 
     def as_json(self, code: ExitCode) -> dict[str, Any]:
         """The plan for machines."""

@@ -86,7 +86,7 @@ def change_lines(
             visible(spell(change.steps, style)),
             _value(change.before, change.effective_before, unset=change.op is Op.SET),
             _value(change.after, change.effective_after, unset=change.op is Op.RESET),
-            _origin(change, effective) if effective else "",
+            origin_words(change, effective) if effective else "",
         )
         for change in ordered
     ]
@@ -109,7 +109,8 @@ def _value(wire: KnobValue | None, effective: KnobValue, *, unset: bool) -> str:
     return visible(spelled(wire))
 
 
-def _origin(change: Change, effective: Effective) -> str:
+def origin_words(change: Change, effective: Effective) -> str:
+    """Say where a new value comes from, where that is not the tenant's own file."""
     written = effective.origin(change.knob)
     if written is None:
         return "not in the file; a push replaces the whole set" if change.op is Op.RESET else ""

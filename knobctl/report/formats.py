@@ -10,8 +10,11 @@ from knobctl.finding import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from knobctl.changes.comparing import TenantDiff
+    from knobctl.changes.foresight import Foreseen
+    from knobctl.checks.adopting import Adoption
     from knobctl.checks.report import Report
     from knobctl.errors import ExitCode
     from knobctl.finding import Finding
@@ -24,6 +27,7 @@ FORMATS: Final[Mapping[str, str]] = {
     "junit": "junit",
     "github": "github",
     "gitlab": "gitlab",
+    "markdown": "markdown",
 }
 """To add a format: one module, one line."""
 
@@ -45,6 +49,12 @@ class FindingsAnswer:
     """By tenant, what differs from the base revision or from live; None where neither is known."""
     removed: Sequence[str] = ()
     """Tenants that had a document at the base and have none now."""
+    guards: Sequence[Foreseen] = ()
+    """What a push of these changes would be asked, by fleet; no findings, they fail nothing here."""
+    adopted: Adoption | None = None
+    """The waivers that this run wrote; None where it was not asked to."""
+    now: datetime | None = None
+    """When the engine was asked; given where there are changes."""
     colored: bool = False
     everything: bool = False
     """Whether each info and each standing finding is told, however many there are."""

@@ -1,0 +1,78 @@
+"""The comment on a pull request: the verdict, what is new, what changes; what stands is folded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from knobctl.errors import ExitCode
+from knobctl.report.changes import change_summary
+from knobctl.report.changes_comment import removed_words
+from knobctl.report.comment import comment
+from knobctl.report.findings import looked_at, waivers_of
+from knobctl.report.markdown_changes import changes_section
+from knobctl.report.markdown_findings import findings_sections, folded_sections
+from knobctl.report.markdown_reach import reach_section
+from knobctl.report.markup import code, prose
+from knobctl.text import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from knobctl.report.comment import Section
+    from knobctl.report.formats import FindingsAnswer
+
+
+def render(answer: FindingsAnswer) -> str:
+    """Write the comment."""
+    command = answer.report.command
+    sections = [
+        *findings_sections(answer),
+        *_changes(answer),
+        *folded_sections(answer),
+    ]
+    return comment(
+        command, "\n\n".join(_head(answer)), sections, full=f"knobctl {command} --output json=FILE"
+    )
+
+
+def _head(answer: FindingsAnswer) -> Iterator[str]:
+    report = answer.report
+    verdict = "Passes" if answer.verdict is ExitCode.OK else "Fails"
+    counts = [
+        count(number, noun)
+        for number, noun in (
+            (report.errors, "error"),
+            (report.warnings, "warning"),
+            (report.infos, "info"),
+        )
+        if number
+    ]
+    new = "new " if answer.base is not None else ""
+    yield f"### {verdict}: {new}{', '.join(counts) if counts else 'no findings'}".replace(
+        "new no findings", "no new findings"
+    )
+    words = [f"{code(f'knobctl {report.command}')} of {looked_at(report)}"]
+    if answer.base is not None:
+        words.append(f"against {code(answer.base)}")
+    if report.standing:
+        words.append(f"{report.standing:,} standing, in the base too")
+    if report.waived:
+        words.append(f"{report.waived:,} waived ({prose(waivers_of(report))})")
+    if answer.hidden:
+        words.append(f"{count(answer.hidden, 'finding')} not shown, as asked")
+    yield "; ".join(words)
+    if answer.changes is not None:
+        yield f"In force: {change_summary(answer.changes)}"
+    if answer.removed:
+        yield removed_words(answer.removed)
+
+
+def _changes(answer: FindingsAnswer) -> list[Section]:
+    if not answer.changes:
+        return []
+    return [
+        changes_section(
+            ((diff.tenant, diff.changes, diff.effective) for diff in answer.changes), share=0.2
+        ),
+        reach_section(answer.changes, share=0.1),
+    ]

@@ -1,0 +1,190 @@
+"""Findings in a comment: a part that opens for each tenant, or for the tenants that share them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from knobctl.finding import Severity
+from knobctl.report.checkout import gravest_first, is_whole_file
+from knobctl.report.comment import Block, Section
+from knobctl.report.excerpt import excerpt
+from knobctl.report.folding import divided, grouped, infos_by_rule, listed, tenants_of
+from knobctl.report.markup import code, collapsed, fence, html_code, prose
+from knobctl.text import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from knobctl.checks.report import Later, Report
+    from knobctl.finding import Finding
+    from knobctl.report.formats import FindingsAnswer
+
+NAMED: Final = 8
+"""How many tenants are named where they share something."""
+_MOST_EACH: Final = 12
+"""Findings that one part tells; a tenant with more has the rest in the full report."""
+_MOST_TEXT: Final = 1000
+_LABELS: Final = 7
+
+
+def findings_sections(answer: FindingsAnswer) -> list[Section]:
+    """What counts, by tenant, worst first."""
+    pressing = [one for one in answer.findings if one.counts and one.severity is not Severity.INFO]
+    return [
+        Section(
+            noun="finding",
+            total=len(pressing),
+            share=0.5,
+            blocks=_by_tenant(answer.report, pressing),
+        )
+    ]
+
+
+def folded_sections(answer: FindingsAnswer) -> list[Section]:
+    """What fails nothing, folded: waived findings, standing ones, infos."""
+    shown, later = divided(answer.report, answer.shown, everything=answer.everything)
+    waived = [one for one in answer.findings if one.waived_by is not None]
+    standing = [one for one in answer.findings if one.standing and one.waived_by is None]
+    infos = [one for one in shown if one.counts and one.severity is Severity.INFO]
+    infos_told = len(infos) + sum(len(one.infos) for one in later)
+    return [
+        _folded(waived, f"{len(waived):,} waived", answer.report),
+        _folded(standing, f"{len(standing):,} standing, in the base too", answer.report),
+        Section(
+            noun="info",
+            total=infos_told,
+            share=0.05,
+            before=_opening(count(infos_told, "info")),
+            after="\n\n</details>",
+            between="\n",
+            blocks=_lines(infos, answer.report) if infos else _rules(later),
+        ),
+    ]
+
+
+def _folded(findings: Sequence[Finding], summary: str, report: Report) -> Section:
+    return Section(
+        noun="standing finding" if findings and findings[0].waived_by is None else "waived finding",
+        total=len(findings),
+        share=0.05,
+        before=_opening(summary),
+        after="\n\n</details>",
+        between="\n",
+        blocks=_lines(findings, report),
+    )
+
+
+def _opening(summary: str) -> str:
+    return f"<details>\n<summary>{summary}</summary>\n\n"
+
+
+def _by_tenant(report: Report, findings: Sequence[Finding]) -> Iterator[Block]:
+    """A part for those whom the same findings are about; of a finding about no tenant, for its file."""
+    parts: dict[tuple[str, ...], list[list[Finding]]] = {}
+    for group in grouped(gravest_first(findings)):
+        names = tuple(tenants_of(group))
+        place = group[0].primary
+        parts.setdefault(names or ("", place.file if place else ""), []).append(group)
+    for number, (names, groups) in enumerate(parts.items()):
+        yield _part(names, groups, report, is_open=number == 0)
+
+
+def _part(
+    names: tuple[str, ...], groups: Sequence[list[Finding]], report: Report, *, is_open: bool
+) -> Block:
+    told = groups[:_MOST_EACH]
+    who = html_code(names[1] or "the run") if names[0] == "" else _names(names)
+    counts = [
+        count(number, severity.value)
+        for severity in (Severity.ERROR, Severity.WARNING)
+        if (number := sum(group[0].severity is severity for group in groups))
+    ]
+    body = "\n\n".join(_entry(group, report) for group in told)
+    if len(groups) > len(told):
+        body += f"\n\nand {count(len(groups) - len(told), 'more finding')}"
+    return Block(
+        collapsed(f"{who}: {', '.join(counts)}", body, is_open=is_open),
+        tells=sum(map(len, told)),
+        cut=any(_is_cut(group[0]) for group in told),
+    )
+
+
+def _names(names: Sequence[str]) -> str:
+    return listed(names, most=NAMED, spell=html_code)
+
+
+def _is_cut(finding: Finding) -> bool:
+    return max(len(finding.message), len(finding.hint or "")) > _MOST_TEXT
+
+
+def _entry(group: Sequence[Finding], report: Report) -> str:
+    finding = group[0]
+    message, *costs = finding.message[: 2 * _MOST_TEXT].split("\n")
+    parts = [
+        f"**{finding.severity.value}** {code(finding.rule)} {_place(finding)}".rstrip(),
+        prose(message, most=_MOST_TEXT),
+    ]
+    lines = excerpt_lines(finding, report)
+    if lines:
+        parts.append(fence(lines))
+    details = [f"- {_labelled(cost)}" for cost in costs[:8]]
+    details += [
+        f"- {_labelled_hint(line)}" for line in (finding.hint or "").split("\n")[:8] if line
+    ]
+    details += [
+        f"- **see** {code(f'{other.location.file}:{other.location.line}')} {prose(other.message)}"
+        for other in (finding.related[:5] if len(group) == 1 else ())
+    ]
+    return "\n\n".join([*parts, "\n".join(details)] if details else parts)
+
+
+def _labelled(cost: str) -> str:
+    label, colon, rest = cost.partition(": ")
+    if colon and label.isalpha() and len(label) < _LABELS:
+        return f"**{label}** {prose(rest)}"
+    return prose(cost)
+
+
+def _labelled_hint(line: str) -> str:
+    verb, _, rest = line.partition(" ")
+    return f"**write** {prose(rest)}" if verb == "write" else f"**do** {prose(line)}"
+
+
+def excerpt_lines(finding: Finding, report: Report) -> Sequence[str]:
+    """The line that a finding is about, with carets; nothing where it is about no line."""
+    place = finding.primary
+    text = report.texts.get(place.file) if place else None
+    if place is None or text is None or is_whole_file(place):
+        return ()
+    return excerpt(text, place) or ()
+
+
+def _place(finding: Finding) -> str:
+    place = finding.primary
+    if place is None:
+        return ""
+    lines = "" if is_whole_file(place) else f":{place.line}:{place.column}"
+    return f"at {code(f'{place.file}{lines}')}"
+
+
+def _lines(findings: Iterable[Finding], report: Report) -> Iterator[Block]:
+    """A line each, those that tenants share once."""
+    for group in grouped(gravest_first(findings)):
+        finding = group[0]
+        who = listed(tenants_of(group), most=NAMED, spell=code)
+        head = f"- {finding.severity.value} {code(finding.rule)} {_place(finding)}".rstrip()
+        words = [f"{head}, {who}:" if who else f"{head}:"]
+        words.append(prose(finding.message.partition("\n")[0], most=300))
+        if finding.waived_by is not None:
+            until = report.waivers.get(finding.waived_by)
+            words.append(f"({code(finding.waived_by)}{f', until {until}' if until else ''})")
+        yield Block(" ".join(words), tells=len(group))
+
+
+def _rules(later: Sequence[Later]) -> Iterator[Block]:
+    for rule, often in infos_by_rule(later).items():
+        tenants = count(len(often.by_tenant), "tenant")
+        yield Block(
+            f"- {code(rule)} {often.times:,} in {tenants}, such as {prose(often.such_as, most=300)}",
+            tells=often.times,
+        )

@@ -1,0 +1,110 @@
+"""Markdown out of outside text: it reads as written, and makes no markup, link, mention or reference.
+
+A code host turns `@name`, `#12`, commit ids and addresses into links and messages even where they
+are escaped; only code is left alone. So a word that could become anything stands in a code span.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from knobctl.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+CUT: Final = "…"
+_QUOTED: Final = re.compile("`([^`]+)`")
+_AROUND: Final = re.compile(r"""^([("']*)(.*?)([.,;:!?)"']*)$""", re.DOTALL)
+_MARKUP: Final = re.compile(
+    r"""[_@\#<>|`*\[\]{}~&\\$^]        # Markdown, HTML, mentions, references
+    | ://|^www\.|^(?:mailto|xmpp):    # addresses
+    | ^/                              # a quick action
+    | ^GH-\d | ![\d\[]                # references, images
+    | :[\w+-]+:                       # emoji
+    | (?<![0-9a-z])[0-9a-f]{7,40}(?![0-9a-z])   # a commit""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_MARKER: Final = re.compile(r"^(\d*)([.)+=-])(?=[ =-]|$)")
+"""What begins a list, a heading's underline or a rule at the beginning of a line."""
+_TICKS: Final = re.compile("`+")
+_SIGNS: Final = {"->": "-&gt;", "<": "&lt;", ">": "&gt;", "<=": "&lt;=", ">=": "&gt;=", "!=": "!="}
+_NO_TEXT: Final = re.compile(r"[^\w ./,=%()+…-]|(?<![^\W_])_|_(?![^\W_])")
+"""What is written as a reference in HTML: everything that Markdown may read."""
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of so many characters at most, its end cut off visibly."""
+    return text if len(text) <= most else text[: most - 1] + CUT
+
+
+def code(text: str, *, most: int = 200) -> str:
+    """A text as a code span: nothing in it is read as anything."""
+    plain = shortened(visible(text), most)
+    if not plain.strip():
+        return f"<code>{plain.replace(' ', '&nbsp;')}</code>"
+    ticks = "`" * (max((len(run) for run in _TICKS.findall(plain)), default=0) + 1)
+    pad = " " if plain[0] in "` " or plain[-1] in "` " else ""
+    return f"{ticks}{pad}{plain}{pad}{ticks}"
+
+
+def html_code(text: str, *, most: int = 200) -> str:
+    """A text as code in HTML, for a summary; and in a table, where a bar would end the cell."""
+    plain = shortened(visible(text), most)
+    return f"<code>{_NO_TEXT.sub(lambda found: f'&#{ord(found[0])};', plain)}</code>"
+
+
+def cell(text: str, *, most: int = 200) -> str:
+    """A text as code in a cell of a table."""
+    return html_code(text, most=most) if "|" in text or not text.strip() else code(text, most=most)
+
+
+def prose(text: str, *, most: int = 1000) -> str:
+    """A sentence of outside text in one line, words that could become markup as code."""
+    parts = _QUOTED.split(shortened(text, most))
+    told = "".join(
+        code(part) if at % 2 else _words(visible(part.replace("\n", " ")))
+        for at, part in enumerate(parts)
+    )
+    return _MARKER.sub(r"\1\\\2", told.strip())
+
+
+def _words(text: str) -> str:
+    return "".join(
+        word if not word or word.isspace() else _word(word) for word in re.split(r"( +)", text)
+    )
+
+
+def _word(word: str) -> str:
+    if word in _SIGNS:
+        return _SIGNS[word]
+    if not _MARKUP.search(word):
+        return word
+    around = _AROUND.match(word)
+    before, core, after = around.groups() if around else ("", word, "")
+    if not core or _MARKUP.search(before) or _MARKUP.search(after):
+        return code(word)
+    return f"{before}{code(core)}{after}"
+
+
+def fence(lines: Iterable[str]) -> str:
+    """Lines as a block of code that nothing in them can end."""
+    text = "\n".join(lines)
+    ticks = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))
+    return f"{ticks}text\n{text}\n{ticks}"
+
+
+def collapsed(summary: str, body: str, *, is_open: bool = False) -> str:
+    """A part that opens on a click. The summary is HTML, the body Markdown."""
+    return f"<details{' open' if is_open else ''}>\n<summary>{summary}</summary>\n\n{body}\n\n</details>"
+
+
+def row(cells: Sequence[str]) -> str:
+    """A row of a table; each cell is Markdown without bars."""
+    return f"| {' | '.join(cells)} |"
+
+
+def table_head(cells: Sequence[str]) -> str:
+    """The head of a table."""
+    return f"{row(cells)}\n{row(['---'] * len(cells))}"
