@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.checks.asking import Asking, why_not_asked
@@ -34,8 +35,8 @@ class Example:
     hits: tuple[Hit, ...] = ()
     silent: str | None = None
     """Why the policy had nothing to say of it, whatever its condition; None where it was asked."""
-    lacks: str | None = None
-    """A variable that the policy reads and that every run has, but not the example."""
+    refused: str | None = None
+    """Why nobody can be asked about it; None where the policy was asked."""
 
     @property
     def must_fail(self) -> bool:
@@ -56,15 +57,15 @@ class Example:
     def holds(self) -> bool:
         """Whether the policy did what the example says: a policy that could not be evaluated did not."""
         found = [hit for hit in self.hits if hit.failed is None]
-        if self.lacks or len(found) < len(self.hits):
+        if self.refused or len(found) < len(self.hits):
             return False
         return bool(found) is self.must_fail
 
     @property
     def said(self) -> str:
         """What the policy said of it, in a line."""
-        if self.lacks:
-            return f"the policy reads {self.lacks}, and the example does not say it"
+        if self.refused:
+            return self.refused
         for hit in self.hits:
             if hit.failed is not None:
                 return f"{hit.failed} cannot be evaluated: {hit.message}"
@@ -78,8 +79,8 @@ def run_examples(policy: Policy, catalogue: Catalogue) -> Iterator[Example]:
     for outcome in OUTCOMES:
         examples = value_at(policy.document.value, ("examples", outcome))
         for index, value in enumerate(examples if isinstance(examples, list) else ()):
-            if "today" in policy.depends.variables and "today" not in value:
-                yield Example(policy=policy, outcome=outcome, index=index, lacks="today")
+            if refused := _no_day(policy, value):
+                yield Example(policy=policy, outcome=outcome, index=index, refused=refused)
                 continue
             subject = _subject(policy.document, outcome, index, value, catalogue)
             alone = subject.base is None and subject.live is None
@@ -90,6 +91,18 @@ def run_examples(policy: Policy, catalogue: Catalogue) -> Iterator[Example]:
                 hits=tuple(Asking([policy], alone=alone).hits(subject)),
                 silent=why_not_asked(policy, subject),
             )
+
+
+def _no_day(policy: Policy, value: Mapping[str, Any]) -> str | None:
+    """Why an example has no day, though the policy reads it: every run has one."""
+    if "today" not in value:
+        reads = "today" in policy.depends.variables
+        return "the policy reads today, and the example does not say it" if reads else None
+    try:
+        date.fromisoformat(str(value["today"]))
+    except ValueError:
+        return f"today is {value['today']}, which is no day"
+    return None
 
 
 def example_findings(policy: Policy, examples: Sequence[Example]) -> Iterator[Finding]:
@@ -117,7 +130,7 @@ _SHOWN_BY: Final = {
 def _broken(example: Example) -> Finding:
     policy = example.policy
     does = "passes" if example.must_fail else "fails"
-    if example.lacks or any(hit.failed is not None for hit in example.hits):
+    if example.refused or any(hit.failed is not None for hit in example.hits):
         does = "cannot be judged"
     return Finding(
         rule="policy-example-fails",

@@ -11,6 +11,7 @@ from knobctl.checks.policies import built_in_documents, load_policies
 from knobctl.checks.report import Report, ordered
 from knobctl.checks.waivers import waiver_of
 from knobctl.errors import UsageError
+from knobctl.finding import Severity
 from knobctl.knobs import load_catalogue
 from knobctl.text import nearest
 
@@ -94,9 +95,11 @@ def rules_in_force(repository: Repository) -> RulesInForce:
     """
     grounds = grounds_of(repository)
     policies, validation = grounds.policies, grounds.validation
-    refused = [(one, finding.message) for one, finding in policies.broken]
+    refused = [
+        (one, finding.message.removeprefix(f"{one.name}: ")) for one, finding in policies.broken
+    ]
     refused += [
-        (one, "its document is refused")
+        (one, _first_within(one, validation.findings))
         for one in repository.policies
         if id(one) in validation.broken and one.name
     ]
@@ -108,6 +111,20 @@ def rules_in_force(repository: Repository) -> RulesInForce:
         waivers=[waiver for waiver in waivers if waiver],
         findings=grounds.findings,
     )
+
+
+def _first_within(document: Document, findings: Iterable[Finding]) -> str:
+    """The first thing that is wrong with a document."""
+    span = document.text.location(document.tree.spot.start, document.tree.spot.end)
+    inside = [
+        (at.line, at.column, finding.message)
+        for finding in findings
+        if finding.severity is Severity.ERROR
+        and (at := finding.primary)
+        and at.file == span.file
+        and span.line <= at.line <= span.end_line
+    ]
+    return min(inside)[-1] if inside else "its text cannot be read as it is written"
 
 
 def run_tests(rules: RulesInForce, ids: Collection[str]) -> Report:

@@ -53,7 +53,7 @@ def list_(settings: Settings, path: str) -> ExitCode:
     from knobctl.report.policies import policies_json, policies_text
 
     rules, today = _rules(settings, path)
-    code = ExitCode.FINDINGS if rules.findings else ExitCode.OK
+    code = rules.report("policy list", rules.findings).exit_code()
     settings.answer(
         {
             "text": lambda: policies_text(rules, today, colored=settings.colored(sys.stdout)),

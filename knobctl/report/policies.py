@@ -213,12 +213,12 @@ def _reads(policy: Policy) -> Iterator[str]:
 
 
 def _examples(examples: Sequence[Example]) -> Iterator[str]:
-    holding = sum(example.holds for example in examples)
+    failing = sum(not example.holds for example in examples)
     yield ""
     if not examples:
         yield "no examples: nothing shows what it finds and what it lets pass"
         return
-    yield f"{count(len(examples), 'example')}, {'all hold' if holding == len(examples) else f'{holding} hold'}"
+    yield f"{count(len(examples), 'example')}, {f'{failing} not as stated' if failing else 'all hold'}"
     for example in examples:
         holds = "" if example.holds else "  DOES NOT HOLD"
         yield f"  {example.outcome:<{_LABEL}}{visible(_example_text(example))}{holds}"
