@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from knobctl.cli.options import Settings, common_options
 from knobctl.errors import ExitCode
+from knobctl.report.formats import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from knobctl.checks.report import Report
     from knobctl.documents.formatting import Formatted
     from knobctl.documents.repository import Repository
     from knobctl.finding import Finding
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 @click.command(name="fmt")
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @click.option("--check", is_flag=True, help="Write nothing; name what would change and exit 4.")
-@common_options()
+@common_options(formats=tuple(FORMATS))
 def command(settings: Settings, paths: tuple[str, ...], check: bool) -> ExitCode:
     """Bring documents into canonical form: names, order, spelling. Comments and values stay.
 
@@ -50,6 +53,7 @@ def command(settings: Settings, paths: tuple[str, ...], check: bool) -> ExitCode
         return code
     settings.answer(
         {
+            **_findings(repository, faults, code),
             "text": lambda: _text(settings, repository, faults, () if check else differing),
             "json": lambda: _json(repository, faults, differing, code, written=not check),
         }
@@ -76,25 +80,43 @@ def _faults(repository: Repository) -> list[Finding]:
     )
 
 
+def _report(repository: Repository, faults: Sequence[Finding]) -> Report:
+    from knobctl.checks.report import Report
+
+    return Report(
+        command="fmt",
+        pressing=list(faults),
+        files=repository.files,
+        tenants=len(repository.tenants),
+        texts=repository.texts,
+        names=repository.names,
+        below=repository.below,
+        judged=[(tenant.name, tenant.source) for tenant in repository.tenants],
+    )
+
+
+def _findings(
+    repository: Repository, faults: Sequence[Finding], code: ExitCode
+) -> dict[str, Callable[[], str | Iterable[str]]]:
+    """The answer in the formats of findings."""
+    from knobctl.report.formats import FindingsAnswer, render
+
+    told = FindingsAnswer(report=_report(repository, faults), code=code)
+    return {name: partial(render, name, told) for name in FORMATS}
+
+
 def _text(
     settings: Settings,
     repository: Repository,
     faults: Sequence[Finding],
     written: Sequence[Formatted],
 ) -> str:
-    from knobctl.checks.report import Report
     from knobctl.report.findings import findings_text
     from knobctl.text import visible
 
-    report = Report(
-        command="fmt",
-        pressing=list(faults),
-        files=repository.files,
-        tenants=len(repository.tenants),
-        texts=repository.texts,
-    )
     blocks = [visible(one.source) for one in written]
     if faults:
+        report = _report(repository, faults)
         blocks.append(findings_text(report, colored=settings.colored(sys.stdout)))
     return "\n".join(blocks)
 
