@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from knobctl.changes.diff import Change, diff_sets
 from knobctl.checks.selecting import candidate_of
 from knobctl.documents.model import Kind
 from knobctl.documents.repository import belongs
-from knobctl.engine.reading import read_all
+from knobctl.engine.reading import WORKERS, read_all
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from knobctl.checks.selecting import Selection
     from knobctl.documents.model import Document, Effective
     from knobctl.documents.repository import Repository
@@ -34,15 +37,32 @@ class TenantDiff:
     """Where the values of the right side come from."""
 
 
-def diff_live(repository: Repository, engine: Engine, *, parallelism: int) -> list[TenantDiff]:
-    """Compare what the judged tenants want with what the engine holds, by tenant.
+def live_sets(
+    repository: Repository, engine: Engine, *, parallelism: int = WORKERS
+) -> dict[str, LiveSet]:
+    """Read what the engine holds for the judged tenants.
 
     Raises:
         EngineError: If a tenant cannot be read.
     """
-    live = read_all(engine, [tenant.name for tenant in repository.tenants], workers=parallelism)
+    names = [tenant.name for tenant in repository.tenants]
+    return read_all(engine, names, workers=parallelism)
+
+
+def diff_live(
+    repository: Repository, live: Mapping[str, LiveSet], *, unsure: Collection[str] = ()
+) -> list[TenantDiff]:
+    """Compare what the judged tenants want with what the engine holds, by tenant.
+
+    Args:
+        repository: The documents.
+        live: By tenant, what the engine holds.
+        unsure: Tenants that are left out, as nobody knows what they want.
+    """
     found = []
     for tenant in repository.tenants:
+        if tenant.name in unsure:
+            continue
         effective = repository.effective(tenant)
         found.append(
             TenantDiff(
@@ -56,25 +76,43 @@ def diff_live(repository: Repository, engine: Engine, *, parallelism: int) -> li
     return sorted(found, key=_by_tenant)
 
 
-def diff_base(repository: Repository, base: Repository, revision: str) -> list[TenantDiff]:
-    """Compare what the judged tenants want now with what they wanted at a revision, by tenant."""
-    found = []
-    for tenant in repository.tenants:
-        effective = repository.effective(tenant)
-        document = base.counterpart(tenant, repository)
-        then = base.effective(document) if document else None
-        found.append(
-            TenantDiff(
-                tenant=tenant.name,
-                changes=diff_sets(
-                    repository.catalogue, then.desired if then else {}, effective.desired
-                ),
-                before=then.document.source if then else f"not at {revision}",
-                after=tenant.source,
-                effective=effective,
-            )
-        )
-    return sorted(found, key=_by_tenant)
+def diff_base(
+    repository: Repository, base: Repository, *, unsure: Collection[str] = ()
+) -> list[TenantDiff]:
+    """Compare what the judged tenants want now with what they wanted at a revision, by tenant.
+
+    Args:
+        repository: The documents.
+        base: Those of the revision.
+        unsure: Tenants that are left out, as nobody knows what they want.
+    """
+    tenants = [tenant for tenant in repository.tenants if tenant.name not in unsure]
+    return sorted((_diff_base(repository, base, tenant) for tenant in tenants), key=_by_tenant)
+
+
+def _diff_base(repository: Repository, base: Repository, tenant: Document) -> TenantDiff:
+    document = base.counterpart(tenant, repository)
+    before = base.place_of(document) if document else f"not at {base.revision}"
+    if document is tenant and _stand_on_same(tenant, repository, base):
+        return TenantDiff(tenant=tenant.name, changes=(), before=before, after=tenant.source)
+    effective = repository.effective(tenant)
+    then = base.effective(document).desired if document else {}
+    earlier = base.catalogue if document else None
+    return TenantDiff(
+        tenant=tenant.name,
+        changes=diff_sets(repository.catalogue, then, effective.desired, earlier=earlier),
+        before=before,
+        after=tenant.source,
+        effective=effective,
+    )
+
+
+def _stand_on_same(tenant: Document, repository: Repository, base: Repository) -> bool:
+    """Whether a tenant whose document has not changed has the same layers and knobs too."""
+    if repository.catalogue is not base.catalogue:
+        return False
+    layers = zip_longest(repository.layers_of(tenant), base.layers_of(tenant))
+    return all(one is other for one, other in layers)
 
 
 def removed_tenants(

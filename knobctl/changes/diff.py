@@ -10,7 +10,7 @@ from knobctl.changes.differences import differences
 from knobctl.changes.paths import PathStyle, Step, spell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from knobctl.knobs import Catalogue, KnobValue
 
@@ -38,6 +38,11 @@ class Change:
     effective_after: KnobValue
 
     @property
+    def is_of_default(self) -> bool:
+        """Whether nothing is written on either side, and only the platform default of the schema has moved."""
+        return self.before == self.after
+
+    @property
     def knob(self) -> str:
         """The knob's canonical name."""
         return str(self.steps[0])
@@ -60,7 +65,11 @@ class Change:
 
 
 def diff_sets(
-    catalogue: Catalogue, existing: Mapping[str, KnobValue], desired: Mapping[str, KnobValue]
+    catalogue: Catalogue,
+    existing: Mapping[str, KnobValue],
+    desired: Mapping[str, KnobValue],
+    *,
+    earlier: Catalogue | None = None,
 ) -> tuple[Change, ...]:
     """Compare two canonical sets of one tenant.
 
@@ -71,45 +80,58 @@ def diff_sets(
         catalogue: The knobs, for defaults and unset values.
         existing: The set now; unset knobs are not in it.
         desired: The set that shall be.
+        earlier: The knobs by which `existing` was written, where they are others: what neither set
+            writes changes with the default.
 
     Returns:
         The changes in the order of their field paths.
     """
-    if existing == desired:
+    then = earlier or catalogue
+    if existing == desired and then is catalogue:
         return ()
-    return tuple(
-        sorted(
-            (
-                _change(catalogue, difference.steps, existing, desired)
-                for difference in differences(existing, desired)
-            ),
-            key=lambda change: change.field_path,
-        )
-    )
+    names = {str(difference.steps[0]) for difference in differences(existing, desired)}
+    names |= _moved_defaults(then, catalogue, existing.keys() | desired.keys())
+    changes = (_change(name, then, catalogue, existing, desired) for name in names)
+    return tuple(sorted(changes, key=lambda change: change.field_path))
+
+
+def _moved_defaults(then: Catalogue, now: Catalogue, written: Collection[str]) -> set[str]:
+    """The knobs that nothing writes and that have another default now."""
+    if then is now:
+        return set()
+    return {
+        knob.name
+        for knob in now
+        if knob.name not in written
+        and knob.name in then
+        and then[knob.name].default != knob.default
+    }
 
 
 def _change(
-    catalogue: Catalogue,
-    steps: tuple[Step, ...],
+    name: str,
+    then: Catalogue,
+    now: Catalogue,
     existing: Mapping[str, KnobValue],
     desired: Mapping[str, KnobValue],
 ) -> Change:
-    knob = catalogue[str(steps[0])]
-    before, after = existing.get(knob.name, knob.unset), desired.get(knob.name, knob.unset)
+    # A knob that only one of the schemas has is what that one says of it.
+    old, new = then.by_name.get(name) or now[name], now.by_name.get(name) or then[name]
+    before, after = existing.get(name, old.unset), desired.get(name, new.unset)
     return Change(
-        steps=steps,
-        op=_op(before == knob.unset, after == knob.unset),
+        steps=(name,),
+        op=_op(before == old.unset, after == new.unset),
         before=before,
         after=after,
-        effective_before=knob.default if before is None or before == knob.unset else before,
-        effective_after=knob.default if after is None or after == knob.unset else after,
+        effective_before=old.default if before is None or before == old.unset else before,
+        effective_after=new.default if after is None or after == new.unset else after,
     )
 
 
 def _op(was_unset: bool, becomes_unset: bool) -> Op:
-    if becomes_unset:
-        return Op.RESET
-    return Op.SET if was_unset else Op.CHANGE
+    if was_unset == becomes_unset:
+        return Op.CHANGE
+    return Op.RESET if becomes_unset else Op.SET
 
 
 def resets_first(changes: Iterable[Change]) -> list[Change]:

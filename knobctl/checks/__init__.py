@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from knobctl.checks.judging import check_repository, validate_repository
     from knobctl.checks.report import Report
-    from knobctl.documents.repository import Repository
     from knobctl.finding import Finding
     from knobctl.knobs import Catalogue, KnobValue
 
@@ -71,7 +70,7 @@ def check(  # noqa: PLR0913  each is one thing that only the caller knows
         cwd: What paths are relative to; None for the working folder of the process.
         catalogue: The knobs; None for those of the repository, else the shipped ones.
         live: By tenant, the set that the engine holds, to say what a push would do.
-        base: A Git revision; findings that it has too are standing.
+        base: A Git revision; findings that it has too, where HEAD left it, are standing.
         fleet: The fleet whose tenants are judged, by name; None for all, each under its own.
 
     Raises:
@@ -81,22 +80,11 @@ def check(  # noqa: PLR0913  each is one thing that only the caller knows
 
     from knobctl.checks.judging import check_repository
     from knobctl.documents.repository import open_repository
-    from knobctl.documents.revisions import GitTree
+    from knobctl.documents.revisions import open_base
 
-    def opened(files: GitTree | None = None) -> Repository:
-        return open_repository(
-            [str(path) for path in paths],
-            catalogue=catalogue,
-            cwd=(cwd or Path()).absolute(),
-            stdin=bytes,
-            files=files,
-        )
-
-    whole = opened()
+    names, folder = [str(path) for path in paths], (cwd or Path()).absolute()
+    whole = open_repository(names, catalogue=catalogue, cwd=folder, stdin=bytes)
     repository = whole.within(whole.fleet(fleet) if fleet else None)
-    then = None
-    if base is not None:
-        with GitTree(repository.root, base) as tree:
-            then = opened(tree)
+    then = open_base(whole, base, names, catalogue=catalogue, cwd=folder) if base else None
     day = today or datetime.now().astimezone().date()  # noqa: TID251  this door is a rim: whoever minds gives the day
     return check_repository(repository, today=day, live=live, base=then, fleet=fleet)

@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from knobctl.cli.adopting import AdoptionOptions, adoption_options, write_waivers
 from knobctl.cli.options import Settings, common_options
 from knobctl.cli.showing import answer, keep_documents, showing_options, shown
 from knobctl.report.formats import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
+    from knobctl.changes.comparing import TenantDiff
     from knobctl.cli.session import Session
+    from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
+    from knobctl.engine.interface import LiveSet
     from knobctl.errors import ExitCode
-    from knobctl.knobs import KnobValue
 
 
 @click.command(name="check")
@@ -24,9 +27,10 @@ if TYPE_CHECKING:
 @click.option(
     "--base",
     metavar="REV",
-    help="A Git revision: what it has too is standing, comes last and fails nothing.",
+    help="A Git revision: what it had too, where HEAD left it, is standing and fails nothing.",
 )
 @click.option("--live", is_flag=True, help="Add the engine's state: what a push would reset.")
+@adoption_options
 @common_options(engine=True, formats=tuple(FORMATS))
 def command(
     settings: Settings,
@@ -38,48 +42,86 @@ def command(
     exit_zero: bool,
     base: str | None,
     live: bool,
+    adoption: AdoptionOptions,
 ) -> ExitCode:
     """Validate documents, then say what the values do: the policies, with the arithmetic.
 
     PATH is a file, a folder (searched for *.yaml, *.yml, *.json) or - for standard input;
     the working folder if there is none. Warnings fail the run with --fail-on warning only.
+
+    With --base the answer is about what the branch changes, as a pull request's diff is:
+    from the commit at which HEAD left REV, judged by its own settings, schema, policies and
+    waivers. With --base or --live it shows for each changed tenant what changes in force.
     """
+    from knobctl.changes.foresight import foresee
     from knobctl.checks.judging import check_repository
     from knobctl.checks.policies import rule_ids
     from knobctl.cli.session import Session
 
     with Session(settings, engine=live) as session:
+        last_day = adoption.last_day(
+            session.today, compares=live or base is not None, piped="-" in paths
+        )
         whole = session.repository(paths, tenant=tenant)
-        repository = whole.within(whole.fleet(session.fleet) if session.fleet else None)
+        fleet = whole.fleet(session.fleet) if session.fleet else None
+        repository = whole.within(fleet)
+        earlier = session.base(whole, base, paths, tenant=tenant) if base is not None else None
         keep_documents()
+        held = _held(session, repository) if live else None
         report = check_repository(
             repository,
             today=session.today,
-            live=_live_sets(session, repository) if live else None,
-            base=_base(session, repository, base, paths, tenant) if base is not None else None,
+            live={name: one.knobs for name, one in held.items()} if held is not None else None,
+            base=earlier,
             fleet=session.fleet,
         )
-        findings = shown(report, select, ignore, rule_ids(repository.policies))
+        changes, removed = _changes(repository, earlier, held, fleet, report.unsure)
+        guards = foresee(repository, changes or (), report, named=fleet, now=session.now())
+        adopted = None
+        if last_day is not None:
+            adopted = write_waivers(report, repository, adoption, session.today, last_day)
+            if adopted.files:  # what is left is what the next run says
+                whole = session.repository(paths, tenant=tenant)
+                repository = whole.within(whole.fleet(session.fleet) if session.fleet else None)
+                report = check_repository(repository, today=session.today, fleet=session.fleet)
         return answer(
-            settings, report, findings=findings, fail_on=fail_on, exit_zero=exit_zero, base=base
+            settings,
+            report,
+            findings=shown(report, select, ignore, rule_ids(repository.policies)),
+            fail_on=fail_on,
+            exit_zero=exit_zero,
+            base=base,
+            changes=changes,
+            removed=removed,
+            guards=guards,
+            adopted=adopted,
+            now=session.now(),
         )
 
 
-def _live_sets(session: Session, repository: Repository) -> Mapping[str, Mapping[str, KnobValue]]:
-    from knobctl.engine.reading import read_all
+def _held(session: Session, repository: Repository) -> Mapping[str, LiveSet]:
+    from knobctl.changes.comparing import live_sets
 
-    found = read_all(session.engine, [tenant.name for tenant in repository.tenants])
-    return {name: live.knobs for name, live in found.items()}
+    return live_sets(repository, session.engine)
 
 
-def _base(
-    session: Session,
+def _changes(
     repository: Repository,
-    revision: str,
-    paths: tuple[str, ...],
-    tenant: str | None,
-) -> Repository:
-    from knobctl.documents.revisions import GitTree
+    earlier: Repository | None,
+    held: Mapping[str, LiveSet] | None,
+    fleet: Document | None,
+    unsure: Collection[str],
+) -> tuple[list[TenantDiff] | None, list[str]]:
+    """The tenants of which something changes in force, and those that have no document any more."""
+    if earlier is None and held is None:
+        return None, []
+    from knobctl.changes.comparing import diff_base, diff_live, removed_tenants
+    from knobctl.checks.selecting import Selection
 
-    with GitTree(repository.root, revision) as tree:
-        return session.repository(paths, tenant=tenant, files=tree)
+    removed: list[str] = []
+    if earlier is not None:
+        diffs = diff_base(repository, earlier, unsure=unsure)
+        removed = removed_tenants(repository, earlier, fleet, Selection())
+    else:
+        diffs = diff_live(repository, held or {}, unsure=unsure)
+    return [diff for diff in diffs if diff.changes], removed

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 @click.command(name="diff")
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @selection_options
-@click.option("--base", metavar="REV", help="Compare with a Git revision instead of the engine.")
+@click.option(
+    "--base",
+    metavar="REV",
+    help="Compare with a Git revision, from where HEAD left it, instead of the engine.",
+)
 @click.option("--tenant", metavar="NAME", help="Whose set a bare knob map or the wire's JSON is.")
 @click.option(
     "--paths",
@@ -38,7 +42,7 @@ if TYPE_CHECKING:
 )
 @click.option("--exit-code", is_flag=True, help="Exit 3 where something differs.")
 @parallelism_option
-@common_options(engine=True)
+@common_options(engine=True, formats=("text", "json", "markdown"))
 def command(
     settings: Settings,
     paths: tuple[str, ...],
@@ -54,7 +58,13 @@ def command(
 
     Two files that hold the same tenant are compared with each other, without an engine.
     """
-    from knobctl.changes.comparing import diff_base, diff_files, diff_live, removed_tenants
+    from knobctl.changes.comparing import (
+        diff_base,
+        diff_files,
+        diff_live,
+        live_sets,
+        removed_tenants,
+    )
     from knobctl.checks import validate_repository
 
     with Session(settings, engine=base is None) as session:
@@ -71,11 +81,11 @@ def command(
         if two:
             diffs = [diff_files(*two)]
         elif base is not None:
-            earlier = _at(session, here, base, paths, tenant)
-            diffs = diff_base(here, earlier, base)
+            earlier = session.base(here, base, paths, tenant=tenant)
+            diffs = diff_base(here, earlier)
             removed = removed_tenants(here, earlier, fleet, selection)
         else:
-            diffs = diff_live(here, session.engine, parallelism=parallelism)
+            diffs = diff_live(here, live_sets(here, session.engine, parallelism=parallelism))
         return _answer(session, diffs, removed, style=style, exit_code=exit_code)
 
 
@@ -91,19 +101,6 @@ def _two_files(
     return (left, right) if same_tenant(left, right) else None
 
 
-def _at(
-    session: Session,
-    repository: Repository,
-    revision: str,
-    paths: Sequence[str],
-    tenant: str | None,
-) -> Repository:
-    from knobctl.documents.revisions import GitTree
-
-    with GitTree(repository.root, revision) as tree:
-        return session.repository(paths, tenant=tenant, files=tree)
-
-
 def _answer(
     session: Session,
     diffs: Sequence[TenantDiff],
@@ -114,6 +111,7 @@ def _answer(
 ) -> ExitCode:
     from knobctl.changes.paths import PathStyle
     from knobctl.report.changes import diff_json, diff_text, removed_text
+    from knobctl.report.changes_comment import diff_comment
 
     spelling = PathStyle(style)
     differs = any(diff.changes for diff in diffs)
@@ -128,6 +126,7 @@ def _answer(
             "json": lambda: json.dumps(
                 diff_json(diffs, code=code, style=spelling, removed=removed), indent=2
             ),
+            "markdown": lambda: diff_comment(diffs, removed=removed, style=spelling),
         }
     )
     return code

@@ -14,8 +14,11 @@ from knobctl.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from knobctl.changes.comparing import TenantDiff
+    from knobctl.changes.foresight import Foreseen
+    from knobctl.checks.adopting import Adoption
     from knobctl.checks.report import Report
     from knobctl.cli.options import Settings
     from knobctl.finding import Finding
@@ -93,6 +96,9 @@ def answer(
     base: str | None = None,
     changes: Sequence[TenantDiff] | None = None,
     removed: Sequence[str] = (),
+    guards: Sequence[Foreseen] = (),
+    adopted: Adoption | None = None,
+    now: datetime | None = None,
 ) -> ExitCode:
     """Print a report in the chosen format.
 
@@ -114,6 +120,9 @@ def answer(
         base=base,
         changes=changes,
         removed=removed,
+        guards=guards,
+        adopted=adopted,
+        now=now,
         colored=settings.colored(sys.stdout),
         everything=bool(settings.verbose),
     )

@@ -55,6 +55,8 @@ class Repository:
     """By source, the texts of the judged files and of those around them that hold documents of ours."""
     revision: str = ""
     """The Git revision that was read, as the user wrote it; empty for the working folder."""
+    prefix: str = ""
+    """What stands before the name of a file of that revision: the revision, or the commit where the branch left it."""
     reading: dict[str, Sorted] = field(default_factory=dict)
     """By name, what stands in a judged file, and what reading it found."""
     shared: set[str] = field(default_factory=set)
@@ -112,6 +114,12 @@ class Repository:
             if document.kind is Kind.TENANT:
                 found.setdefault(document.name, []).append(document)
         return found
+
+    def place_of(self, document: Document) -> str:
+        """Name a document's file, with the revision where it is one's."""
+        return (
+            f"{self.prefix}{document.source}" if document.source in self.shared else document.source
+        )
 
     def counterpart(self, tenant: Document, of: Repository) -> Document | None:
         """Find what this repository has for a tenant's document of another state of it.

@@ -223,5 +223,5 @@ def open_base(  # noqa: PLR0913  each is one thing that only the caller knows
                 f"{revision} is judged by today's settings and schema, as its own do not serve: {error}"
             )
             base = opened(tree, repository)
-        base.revision = revision
+        base.revision, base.prefix = revision, tree.prefix
         return base

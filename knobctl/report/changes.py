@@ -46,13 +46,24 @@ def diff_text(
     now: datetime,
     colored: bool = False,
     style: PathStyle = PathStyle.FIELD,
+    most: int | None = None,
 ) -> str:
-    """Write diffs for people, those with resets first; tenants without changes are only counted."""
+    """Write diffs for people, those with resets first; tenants without changes are only counted.
+
+    Args:
+        diffs: By tenant.
+        now: The time, for the age of live sets.
+        colored: Whether colour repeats what the words say.
+        style: How paths are spelled.
+        most: Of how many tenants the changes are written out; None for all.
+    """
     ordered = sorted(diffs, key=lambda diff: not any(one.op is Op.RESET for one in diff.changes))
+    changed = [diff for diff in ordered if diff.changes]
     lines: list[str] = []
-    for diff in ordered:
-        if diff.changes:
-            lines += _tenant_lines(diff, now, colored, style)
+    for diff in changed[:most]:
+        lines += _tenant_lines(diff, now, colored, style)
+    if most is not None and len(changed) > most:
+        lines.append(f"and {count(len(changed) - most, 'more tenant')}; -v shows each")
     return "\n".join([*lines, change_summary(diffs)])
 
 
@@ -84,8 +95,16 @@ def change_lines(
     rows = [
         (
             visible(spell(change.steps, style)),
-            _value(change.before, change.effective_before, unset=change.op is Op.SET),
-            _value(change.after, change.effective_after, unset=change.op is Op.RESET),
+            _value(
+                change.before,
+                change.effective_before,
+                unset=change.op is Op.SET or change.is_of_default,
+            ),
+            _value(
+                change.after,
+                change.effective_after,
+                unset=change.op is Op.RESET or change.is_of_default,
+            ),
             origin_words(change, effective) if effective else "",
         )
         for change in ordered
@@ -111,6 +130,8 @@ def _value(wire: KnobValue | None, effective: KnobValue, *, unset: bool) -> str:
 
 def origin_words(change: Change, effective: Effective) -> str:
     """Say where a new value comes from, where that is not the tenant's own file."""
+    if change.is_of_default:
+        return "the platform default, which has moved in the schema"
     written = effective.origin(change.knob)
     if written is None:
         return "not in the file; a push replaces the whole set" if change.op is Op.RESET else ""
@@ -153,11 +174,28 @@ def diff_json(
         "command": "diff",
         "outcome": code.outcome,
         "exit_code": int(code),
+        **changes_json(diffs, style=style, removed=removed),
+    }
+
+
+def changes_json(
+    diffs: Sequence[TenantDiff], *, style: PathStyle = PathStyle.FIELD, removed: Sequence[str] = ()
+) -> dict[str, Any]:
+    """What changes, by tenant, contract section 4.
+
+    The paths are those that an engine reports when it replaces the one set by the other: a default
+    that has moved is a change in force, and none of the set.
+    """
+    return {
         "tenants": [
             {
                 "tenant": diff.tenant,
                 "revision": diff.live.revision if diff.live else None,
-                "changed_field_paths": [spell(change.steps, style) for change in diff.changes],
+                "changed_field_paths": [
+                    spell(change.steps, style)
+                    for change in diff.changes
+                    if not change.is_of_default
+                ],
                 "changes": [change.as_json(style) for change in diff.changes],
             }
             for diff in diffs

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from knobctl.report.formats import FindingsAnswer
 
 WIDTH: Final = 80
+MOST_CHANGED: Final = 20
+"""Of more tenants than these the changes are only counted, unless all are asked for."""
 _COLOURS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 _LABEL: Final = 7
 
@@ -37,10 +39,23 @@ def render(answer: FindingsAnswer) -> str:
 
 def _notes(answer: FindingsAnswer) -> Iterator[str]:
     """What stands between the findings and the line that sums up."""
+    if changes := _changes(answer):
+        yield changes
     if answer.guards:
         yield guards_text(answer.guards)
     if answer.adopted:
-        yield adopted_text(answer.adopted)
+        yield adopted_text(answer.adopted, answer.report)
+
+
+def _changes(answer: FindingsAnswer) -> str:
+    """What changes in force, as `diff` writes it; nothing where that is not asked, or nothing changes."""
+    if answer.now is None or not (answer.changes or answer.removed):
+        return ""
+    from knobctl.report.changes import diff_text, removed_text
+
+    most = None if answer.everything else MOST_CHANGED
+    diffs = diff_text(answer.changes or (), now=answer.now, colored=answer.colored, most=most)
+    return ((diffs if answer.changes else "") + removed_text(answer.removed)).strip("\n")
 
 
 def report_text(
@@ -57,10 +72,12 @@ def report_text(
         report: The report.
         colored: Whether colour repeats what the words say.
         shown: The findings to show; the summary counts all.
-        everything: Whether to show every info, however many there are.
+        everything: Whether to show every info and every standing finding, however many there are.
         notes: Blocks before the last line.
     """
-    blocks = findings_text(report, colored=colored, shown=shown, everything=everything)
+    blocks = findings_text(
+        report, colored=colored, shown=shown, everything=everything, fold=not everything
+    )
     summary = summary_line(report)
     hidden = 0 if shown is None else len(report.findings) - len(shown)
     if hidden:
@@ -74,13 +91,28 @@ def findings_text(
     colored: bool = False,
     shown: Sequence[Finding] | None = None,
     everything: bool = False,
+    fold: bool = False,
 ) -> str:
-    """Write the findings for people, one block each; nothing where there are none."""
+    """Write the findings for people, one block each; nothing where there are none.
+
+    Args:
+        report: What they are part of.
+        colored: Whether colour repeats what the words say.
+        shown: The findings to show; None for all.
+        everything: Whether to show every info.
+        fold: Whether of what the base has too only the rules are told.
+    """
     in_full, by_rule = divided(report, shown, everything=everything)
+    standing: list[Finding] = []
+    if fold:
+        standing = [one for one in in_full if one.standing and one.waived_by is None]
+        in_full = [one for one in in_full if not one.standing or one.waived_by is not None]
     told: dict[object, str] = {}
     blocks = ["\n".join(_block(group, report, colored, told)) for group in grouped(in_full)]
     if by_rule:
         blocks.append("\n".join(_by_rule(by_rule, colored)))
+    if standing:
+        blocks.append("\n".join(_standing(standing)))
     return "\n\n".join(blocks)
 
 
@@ -222,6 +254,19 @@ def wrapped(text: str, first: str, others: str) -> Iterator[str]:
         line += f"{word} "
         used += size + 1
     yield line.rstrip()
+
+
+def _standing(findings: Sequence[Finding]) -> Iterator[str]:
+    """A line for each rule: how often the base has it too, and where."""
+    by_rule: dict[str, list[Finding]] = {}
+    for one in findings:
+        by_rule.setdefault(one.rule, []).append(one)
+    yield f"{len(findings):,} standing, in the base too; -v shows each"
+    for rule, found in by_rule.items():
+        names = tenants_of(found)
+        files = list(dict.fromkeys(one.primary.file for one in found if one.primary))
+        where = listed(names) if names else listed(files, "file")
+        yield from wrapped(f"{len(found):,} in {where}", f"  {rule}  ", "    ")
 
 
 def _by_rule(infos: Sequence[Later], colored: bool) -> Iterator[str]:

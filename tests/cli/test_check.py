@@ -182,8 +182,9 @@ def test_the_code_is_the_same_for_every_format(inside: Inside, options: tuple[st
 
 
 def test_help_offers_what_is_there(inside: Inside) -> None:
-    """--base and --live; writing waivers has its own issue."""
+    """--base, --live and --write-waivers, and what the base is."""
     text = inside("check", "--help").out
     assert "--base" in text
     assert "--live" in text
-    assert "write-waivers" not in text
+    assert "--write-waivers" in text
+    assert "from the commit at which HEAD left REV" in " ".join(text.split())

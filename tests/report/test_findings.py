@@ -48,10 +48,10 @@ def test_the_text_reads_as_the_voice_asks(name: str) -> None:
 
 
 def test_a_change_reads_as_the_voice_asks() -> None:
-    """What the base has too comes last and is called standing; resets name what is lost."""
+    """What the base has too is folded to its rules; resets name what is lost."""
     report = checked(
         acme(retrieval_min_score=0.45, rrf_k=10),
-        base=acme(retrieval_min_score=0.45),
+        base=acme(retrieval_min_score=0.45, retrieval_vector_top_k=32),
         live={"retrieval_vector_top_k": 32},
     )
     assert report_text(report) + "\n" == (GOLDEN / "change.txt").read_text()
