@@ -33,6 +33,14 @@ GOOD = {
     "package.json": '{"name": "somebody else\'s"}\n',
     ".github/workflows/x.yml": "on: push\n",
 }
+WIDE = """\
+layer: eu
+knobs:
+  assembly_max_chunks: 200
+  retrieval_vector_top_k: 5
+  retrieval_bm25_top_k: 5
+  retrieval_recency_top_k: 5
+"""
 
 
 def commit_runs(hook: str, knobctl: Knobctl) -> Result:
@@ -73,9 +81,7 @@ def test_what_is_right_passes_among_other_peoples_files(hook: str, given: Knobct
     [
         ("knobctl-validate", "tenants/acme.yaml", "tenant: acme\nknobs: {rrf_k: x}\n", "wrong-type"),
         ("knobctl-check", "tenants/acme.yaml", "tenant: acme\nknobs: {rrf_k: x}\n", "wrong-type"),
-        ("knobctl-check", "layers/eu.yaml",
-         "layer: eu\nknobs: {assembly_max_chunks: 200, retrieval_vector_top_k: 5, "
-         "retrieval_bm25_top_k: 5, retrieval_recency_top_k: 5}\n", "pipeline-width"),
+        ("knobctl-check", "layers/eu.yaml", WIDE, "pipeline-width"),
         ("knobctl-fmt", "tenants/acme.yaml", "tenant: acme\nknobs: {rrf_k: 1, rrf_k: 2}\n",
          "duplicate-key"),
     ],
