@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from knobctl.documents.model import exact_number
 from knobctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def _fleet_limits(fleet: Document) -> Limits:
         max_tenants=tuple(_bounds(fleet, limits, "max_tenants")),
         max_share=tuple(_bounds(fleet, limits, "max_share")),
         largest_step={
-            knob: _bound(fleet, Fraction(str(step)), str(step), "limits", "largest_step", knob)
+            knob: _step(fleet, knob, step)
             for knob, step in (limits.get("largest_step") or {}).items()
         },
         protected={
@@ -171,6 +172,12 @@ def _bounds(fleet: Document, limits: Mapping[str, Any], name: str) -> list[Bound
     text = str(limits[name])
     value = share(text) if name == "max_share" else Fraction(text)
     return [_bound(fleet, value, text, "limits", name)]
+
+
+def _step(fleet: Document, knob: str, step: float) -> Bound:
+    """As it is written: 0.1 is a tenth, and with more digits than a double has it is what they say."""
+    literal = fleet.literal("limits", "largest_step", knob)
+    return _bound(fleet, exact_number(literal, step), literal, "limits", "largest_step", knob)
 
 
 def _bound(fleet: Document, value: Fraction, text: str, *path: str) -> Bound:

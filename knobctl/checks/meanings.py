@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from knobctl.checks.knob_faults import name_fault
 from knobctl.checks.places import value_at
 from knobctl.documents.model import Kind
-from knobctl.finding import Finding, Location, Severity
+from knobctl.finding import Finding, Location, Related, Severity
+from knobctl.knobs import KnobType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,7 +47,11 @@ def _no_date(document: Document, path: tuple[str | int, ...]) -> Iterator[Findin
 
 def _freezes(document: Document) -> Iterator[Finding]:
     freezes = document.value.get("freeze")
+    first: dict[object, int] = {}
     for index, freeze in enumerate(freezes if isinstance(freezes, list) else ()):
+        name = value_at(freeze, ("name",))
+        if first.setdefault(name, index) != index:
+            yield _named_twice(document, index, first[name])
         ends: list[datetime] = []
         for end in ("from", "to"):
             text = str(value_at(freeze, (end,)))
@@ -60,12 +66,27 @@ def _freezes(document: Document) -> Iterator[Finding]:
             yield _bad(document, ("freeze", index, "to"), message)
 
 
+def _named_twice(document: Document, index: int, first: int) -> Finding:
+    path = ("freeze", index, "name")
+    name = value_at(document.value, path)
+    found = _bad(
+        document, path, f"two freezes have the name {name}: --allow could not tell them apart"
+    )
+    there = document.location("freeze", first, "name")
+    return replace(
+        found, hint="rename one of the two", related=(Related("the name stands here too", there),)
+    )
+
+
 def _fleet_knobs(document: Document, catalogue: Catalogue) -> Iterator[Finding]:
     steps = value_at(document.value, ("limits", "largest_step"))
     for name in steps if isinstance(steps, dict) else ():
         if name not in catalogue:
             at = document.key_location("limits", "largest_step", name)
             yield _no_knob(catalogue, ("limits", "largest_step", name), name, at)
+        elif catalogue[name].type is KnobType.MODE:
+            words = f"{name} is a mode: it has no steps that could be too large"
+            yield _bad(document, ("limits", "largest_step", name), words)
     required = value_at(document.value, ("evidence", "required_for"))
     for index, name in enumerate(required if isinstance(required, list) else ()):
         if name not in catalogue:

@@ -139,5 +139,10 @@ def _notes(settings: Settings, report: Report) -> None:
             f"note: {count(len(report.unread), 'file')} around these cannot be read ({files}): "
             "layers and waivers in them are not known"
         )
+    if report.policies and not report.tenants:
+        settings.say(
+            "note: no tenant is among these files, so no policy was asked; "
+            "name the folder in which the tenants lie"
+        )
     if report.skipped:
         settings.say_more(f"passed over, not knobctl's: {', '.join(map(visible, report.skipped))}")

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from knobctl.documents.model import Kind
     from knobctl.knobs import Catalogue
 
+_WIDTH: Final = 80
+"""What a list may take of a line; one that is longer has an item a line."""
 _PLAIN: Final = re.compile(r"[^\W\d][\w./@-]*(?: [\w./@-]+)*\Z").match
 """Words that need no quotes anywhere, not even between braces."""
 
@@ -93,7 +95,8 @@ def _styled(value: object, *, top: bool = False) -> object:
         return mapping
     if isinstance(value, list):
         sequence = CommentedSeq([_styled(item) for item in value])
-        if all(not isinstance(item, (dict, list)) for item in value):
+        flat = all(not isinstance(item, (dict, list)) for item in value)
+        if flat and sum(len(str(item)) + 2 for item in value) <= _WIDTH:
             sequence.fa.set_flow_style()
         return sequence
     return _quoted(value) if isinstance(value, str) else value
