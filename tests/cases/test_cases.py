@@ -7,6 +7,7 @@ its essence is kept and the docstring says how.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -476,12 +477,23 @@ def pipe_usage_error_is_not_a_diff(knobctl: Knobctl) -> None:
 
 @case
 def pipe_nothing_checked_is_not_ok(knobctl: Knobctl) -> None:
-    """No --policy: a misspelt folder, and a folder without documents, are what can go wrong."""
+    """No --policy, and no option for a minimum: what ran on how many tenants is said, and counted in JSON.
+
+    Zero policies cannot be: those that are built in are always there. A misspelt folder, a glob that
+    matches nothing, and a folder without documents fail; a layer alone, of which no policy is asked, says so.
+    """
     knobctl.write("empty/readme.txt", "nothing here")
-    for path in ("tenats", "empty"):
+    for path in ("tenats", "tenats/*.yaml", "empty"):
         result = knobctl("check", path)
         assert result.code == 2
         assert path in result.err
+    knobctl.write("a.yaml", "tenant: a\nknobs: {rrf_k: 30}\n")
+    assert re.match(r"1 tenant, \d+ policies: ", knobctl("check", "a.yaml").out)
+    summary = knobctl("check", "a.yaml", "--format", "json").json["summary"]
+    assert (summary["tenants"], summary["policies"] > 15) == (1, True)
+    alone = knobctl("check", knobctl.write("l.yaml", "layer: l\nknobs: {rrf_k: 30}\n"))
+    assert alone.out.startswith("0 tenants, ")
+    assert "no policy was asked" in alone.err
 
 
 @case
@@ -521,7 +533,8 @@ def pipe_waiver_expiry_everywhere(knobctl: Knobctl) -> None:
     )
     result = knobctl("check", ".", "--format", "json")
     assert result.code == 4
-    assert "waiver-expired" in result.rules
+    assert finding(result, "waiver-expired")["severity"] == "error"
+    assert knobctl("plan", ".", *engine).code == 4
     assert knobctl("apply", ".", "--yes", "--reason", "x", *engine).code == 4
     assert events(knobctl, engine) == []
 
