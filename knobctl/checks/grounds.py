@@ -118,15 +118,24 @@ def grounds_of(repository: Repository, fleet: str | None = None) -> Grounds:
         UsageError: If there is no such fleet.
         InputError: If the settings weigh a rule that does not exist.
     """
+    applying = repository.fleet(fleet)
+    return replace(grounds_of_rules(repository), fleet=applying if fleet else None)
+
+
+def grounds_of_rules(repository: Repository) -> Grounds:
+    """Validate a repository's documents and take the rules alone: its fleets may not have been read.
+
+    Raises:
+        InputError: If the settings weigh a rule that does not exist.
+    """
     used = used_documents(repository)
     validation = validated(repository, used)
-    applying = repository.fleet(fleet)
     return Grounds(
         repository=repository,
         validation=validation,
         validated=frozenset(map(id, [*repository.judged, *used])),
         policies=policies_of(repository, validation),
-        fleet=applying if fleet else None,
+        fleet=None,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from knobctl.checks.examples import example_findings, run_examples
-from knobctl.checks.grounds import grounds_of
+from knobctl.checks.grounds import grounds_of_rules
 from knobctl.checks.policies import built_in_documents, load_policies
 from knobctl.checks.report import Report, ordered
 from knobctl.checks.waivers import waiver_of
@@ -93,7 +93,7 @@ def rules_in_force(repository: Repository) -> RulesInForce:
     Raises:
         InputError: If the settings weigh a rule that does not exist.
     """
-    grounds = grounds_of(repository)
+    grounds = grounds_of_rules(repository)
     policies, validation = grounds.policies, grounds.validation
     refused = [
         (one, finding.message.removeprefix(f"{one.name}: ")) for one, finding in policies.broken

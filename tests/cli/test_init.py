@@ -39,6 +39,7 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_it_passes_its_own_gate_with_one_warning(inside: Inside, made: Path) -> None:
     """Valid, canonical, checked: exit 0, and one warning at the line that a comment explains."""
     assert inside("validate").code == 0
+    assert inside("policy", "test").code == 0
     assert inside("fmt", "--check").code == 0
     checked = inside("check", "--format", "json")
     assert (checked.code, checked.json["summary"]["errors"]) == (0, 0)
