@@ -12,18 +12,23 @@ INVISIBLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]"
 )
 """Control, bidirectional and zero-width characters; tab and line feed are not among them."""
+_COMMAND: Final = re.compile(r"(?:^|(?<=\s)):(?=:)|(?<=##)\[|(?<=##vso)\[|(?<=##teamcity)\[")
+"""What makes a line of a log a command to the runner behind it: `::name` where it begins, `##[name` anywhere."""
 
 
 def visible(text: str, *, keep: str = "") -> str:
-    r"""Replace what could drive a terminal by visible escapes.
+    r"""Replace what could drive a terminal, or the runner that reads a log, by visible escapes.
 
     Args:
         text: Text from outside: a value, a name, an engine's message.
         keep: Characters that stay as they are although they are controls, such as a line feed.
 
     Returns:
-        The same text with every control, bidirectional or zero-width character as `\xNN` or `\uNNNN`.
+        The same text with every control, bidirectional or zero-width character as `\xNN` or `\uNNNN`,
+        and so the first character that makes a word a runner's command.
     """
+    if "::" in text or "##" in text:
+        text = _COMMAND.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
     if text.isascii() and text.isprintable():
         return text
     return "".join(_escaped(char) if char not in keep else char for char in text)

@@ -7,7 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from knobctl.knobs.knob import KnobType
-from knobctl.text import spelled
+from knobctl.text import spelled, visible
 
 if TYPE_CHECKING:
     from knobctl.knobs import Catalogue, Knob
@@ -93,7 +93,7 @@ def _is(value: object) -> str:
         case bool():
             return f"is {spelled(value)}, a truth value"
         case str():
-            return f'is the text "{value}"'
+            return f'is the text "{visible(value)}"'
         case list():
             return "is a list"
         case dict():

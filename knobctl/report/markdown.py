@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from knobctl.errors import ExitCode
+from knobctl.report.ahead import adopted_text
 from knobctl.report.changes import change_summary
 from knobctl.report.changes_comment import removed_words
 from knobctl.report.comment import comment
@@ -47,13 +48,10 @@ def _head(answer: FindingsAnswer) -> Iterator[str]:
         )
         if number
     ]
-    new = "new " if answer.base is not None else ""
-    yield f"### {verdict}: {new}{', '.join(counts) if counts else 'no findings'}".replace(
-        "new no findings", "no new findings"
-    )
-    words = [f"{code(f'knobctl {report.command}')} of {looked_at(report)}"]
-    if answer.base is not None:
-        words.append(f"against {code(answer.base)}")
+    none = "no findings" if answer.base is None else "no new findings"
+    yield f"### {verdict}: {', '.join(counts) or none}"
+    against = f" against {code(answer.base)}" if answer.base is not None else ""
+    words = [f"{code(f'knobctl {report.command}')} of {looked_at(report)}{against}"]
     if report.standing:
         words.append(f"{report.standing:,} standing, in the base too")
     if report.waived:
@@ -65,6 +63,11 @@ def _head(answer: FindingsAnswer) -> Iterator[str]:
         yield f"In force: {change_summary(answer.changes)}"
     if answer.removed:
         yield removed_words(answer.removed)
+    for guard in answer.guards:
+        asked = [f"- {prose(refusal.message)}" for refusal in guard.refusals]
+        yield f"**A push to fleet {code(guard.fleet)} will be asked:**\n\n" + "\n".join(asked)
+    if answer.adopted:
+        yield prose(adopted_text(answer.adopted, report))
 
 
 def _changes(answer: FindingsAnswer) -> list[Section]:

@@ -83,7 +83,9 @@ def _word(word: str) -> str:
         return word
     around = _AROUND.match(word)
     before, core, after = around.groups() if around else ("", word, "")
-    if not core or _MARKUP.search(before) or _MARKUP.search(after):
+    if "(" in core and after.startswith(")"):
+        core, after = core + ")", after[1:]
+    if not core or _MARKUP.search(after) or (word[:1] == ":" and word != core):
         return code(word)
     return f"{before}{code(core)}{after}"
 
