@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.fusion import NORMALISED, Scale, Weighs
 from knobctl.fusion.facts import fact_names, one_fact
-from knobctl.fusion.numbers import rank_text, rounded_down, safely_below
+from knobctl.fusion.numbers import rank_text, safely_below
 from knobctl.fusion.reach import EDGE
 from knobctl.text import spelled
 
@@ -109,7 +109,7 @@ def _lowest_text(reached: Reach) -> str:
     """The score of the last row of the weakest list."""
     depths = reached.setup.depths
     scores = [reached.score_at(reached.enabled, name, depth) for name, depth in depths.items()]
-    return rounded_down(min(scores)) if scores else "0"
+    return reached.down(min(scores)) if scores else "0"
 
 
 def _edge(reached: Reach) -> tuple[Fraction, Sequence[str]]:

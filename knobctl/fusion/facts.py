@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from knobctl.fusion.numbers import number_text, rounded_down
+from knobctl.fusion.numbers import number_text
 from knobctl.fusion.scores import SUMMED_FIRST
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _reachable_floor(reached: Reach, live: Names, ranker: str) -> str:
 def _keep_all_floor(reached: Reach, live: Names, ranker: str) -> str:
     if not reached.share(live, ranker):
         return "0"
-    return rounded_down(reached.score_at(live, ranker, reached.setup.depths.get(ranker)))
+    return reached.down(reached.score_at(live, ranker, reached.setup.depths.get(ranker)))
 
 
 _FACTS: Final[Mapping[str, Callable[[Reach, Names], object]]] = {

@@ -12,7 +12,7 @@ from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from knobctl.fusion.formula import NORMALISED, Formula, Scale, Weighs
-from knobctl.fusion.numbers import safely_below
+from knobctl.fusion.numbers import rounded_down, safely_below
 from knobctl.fusion.scores import exact_shares, last_rank
 
 if TYPE_CHECKING:
@@ -280,6 +280,11 @@ class Reach:
         return not any(self.can_be_empty(live) for live in self.live_sets)
 
     @property
+    def always_empty(self) -> bool:
+        """Whether no hit at all can pass, whichever rankers are live."""
+        return self.setup.floor > self.best_score
+
+    @property
     def least_best_score(self) -> Fraction:
         """The least that the best row scores, whichever rankers are live."""
         return min(self.largest_share(live) for live in self.live_sets)
@@ -305,6 +310,10 @@ class Reach:
     def under(self, limit: Fraction) -> str:
         """Write a floor that lies safely under a limit, with as many decimals as its scale needs."""
         return safely_below(limit, EDGE, self.decimals) if limit > EDGE else "0"
+
+    def down(self, score: Fraction) -> str:
+        """Write a score for a floor to be at or under, never above it."""
+        return rounded_down(score, max(4, self.decimals + 1))
 
     @cached_property
     def decimals(self) -> int:

@@ -7,15 +7,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from knobctl.errors import UsageError
-from knobctl.fusion import Setup, exact
-from knobctl.knobs.fusion_setup import USUAL_K, InForce
+from knobctl.fusion import Scale, Setup, exact
+from knobctl.knobs.fusion_setup import InForce
 from knobctl.text import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from knobctl.knobs.catalogue import Catalogue
-    from knobctl.knobs.knob import KnobValue
+    from knobctl.knobs.knob import Knob, KnobValue
 
 OFF: Final = "off"
 """Stands in a list of weights for a ranker that takes no part."""
@@ -57,9 +57,13 @@ def asked_setup(
         typed = _typed_depths(asked.depths, catalogue)
         depths = {name: typed[name] for name in weights}
     floor = _own_floor(in_force) if asked.floor is None else typed_floor(asked.floor, catalogue)
-    k = in_force.k if asked.k is None else _whole(asked.k, "--k", "the rank constant", USUAL_K)
+    k = (
+        in_force.k
+        if asked.k is None
+        else _whole(asked.k, "--k", "the rank constant", catalogue.by_role.get("fusion.k"))
+    )
     try:
-        return Setup(floor=floor, k=k, weights=weights, depths=depths)
+        return Setup(floor=floor, k=k, weights=weights, depths=depths, formula=catalogue.formula)
     except ValueError as error:
         raise UsageError(str(error)) from error
 
@@ -69,7 +73,14 @@ def _own_floor(in_force: InForce) -> Fraction:
         raise UsageError(
             "no knob of the schema has the role floor.fused", hint="give the floor: --floor 0.3"
         )
-    return in_force.by_role("floor.fused")
+    floor = in_force.by_role("floor.fused")
+    if not floor:
+        name = in_force.catalogue.by_role["floor.fused"].name
+        example = "0.3" if in_force.catalogue.formula.scale is Scale.NORMALISED else "0.01"
+        raise UsageError(
+            f"{name} is 0, so no floor is in force", hint=f"give one: --floor {example}"
+        )
+    return floor
 
 
 def typed_floor(text: str, catalogue: Catalogue, option: str = "--floor") -> Fraction:
@@ -78,12 +89,17 @@ def typed_floor(text: str, catalogue: Catalogue, option: str = "--floor") -> Fra
     Raises:
         UsageError: If it is no number above 0 and up to 1; says what to write.
     """
-    must = "a floor is a number above 0 and up to 1, such as 0.3 or 1/3"
+    bounded = catalogue.formula.scale is Scale.NORMALISED
+    must = (
+        "a floor is a number above 0 and up to 1, such as 0.3 or 1/3"
+        if bounded
+        else "a floor is a number above 0, such as 0.01 or 1/61"
+    )
     try:
         floor = exact(text, option)
     except ValueError as error:
         raise UsageError(f"{option} {text[:40]} is no number", hint=_meant(text) or must) from error
-    if floor > 1:
+    if floor > 1 and bounded:
         meant = f"if {text} % is meant, write {float(floor) / 100:.12g}; " if floor <= 100 else ""
         raise UsageError(
             f"{option} {text[:40]} is above 1, the best score there is", hint=meant + must
@@ -123,10 +139,12 @@ def _typed_weights(text: str, catalogue: Catalogue) -> dict[str, Fraction]:
             raise UsageError(
                 f"--weights: {part[:40]} is no weight of {name}", hint="such as 1,1,0.5 or 1,1,off"
             ) from error
-        if weights[name] <= 0:
+        knob = catalogue.by_role.get(f"fusion.weight.{name}")
+        may_be_zero = knob is not None and knob.unset is None
+        if weights[name] < 0 or not (weights[name] or may_be_zero):
             raise UsageError(
-                f"--weights: {part[:40]} is no weight of {name}; a weight is above 0",
-                hint=f"as a knob, 0 is the platform default; to leave {name} out of fusion write {OFF}",
+                f"--weights: {part[:40]} is no weight of {name}; a weight is {'0 or more' if may_be_zero else 'above 0'}",
+                hint=f"{'' if may_be_zero else 'as a knob, 0 is the platform default; '}to leave {name} out of fusion write {OFF}",
             )
     if not weights:
         raise UsageError(
@@ -138,7 +156,12 @@ def _typed_weights(text: str, catalogue: Catalogue) -> dict[str, Fraction]:
 def _typed_depths(text: str, catalogue: Catalogue) -> dict[str, int]:
     parts = _one_each(text, "--depths", catalogue)
     return {
-        name: _whole(part, "--depths", f"the number of rows of {name}", None)
+        name: _whole(
+            part,
+            "--depths",
+            f"the number of rows of {name}",
+            catalogue.by_role.get(f"depth.{name}"),
+        )
         for name, part in parts.items()
     }
 
@@ -153,11 +176,11 @@ def _one_each(text: str, option: str, catalogue: Catalogue) -> dict[str, str]:
     return dict(zip(catalogue.rankers, parts, strict=True))
 
 
-def _whole(text: str, option: str, what: str, default: int | None) -> int:
+def _whole(text: str, option: str, what: str, knob: Knob | None) -> int:
     number = text.strip()
     if not (number.isascii() and number.isdigit() and len(number) < 10 and int(number) > 0):
         hint = f"{what} counts from 1"
-        if number == "0":
-            hint += f"; as a knob, 0 is the platform default{f' {default}' if default else ''}"
+        if number == "0" and knob and knob.zero_surprises:
+            hint += f"; as a knob, 0 is the platform default {spelled(knob.default)}"
         raise UsageError(f"{option} {number[:40]} is no whole number from 1", hint=hint)
     return int(number)

@@ -21,7 +21,11 @@ DISABLED: Final = "DISABLED"
 
 
 def fusion_setup(
-    catalogue: Catalogue, values: Mapping[str, KnobValue], exact: Callable[[str], Fraction]
+    catalogue: Catalogue,
+    values: Mapping[str, KnobValue],
+    exact: Callable[[str], Fraction],
+    *,
+    floor: Fraction | None = None,
 ) -> Setup | None:
     """Read floor, k, weights and depths of the enabled rankers by the roles of their knobs.
 
@@ -29,6 +33,7 @@ def fusion_setup(
         catalogue: The knobs; a weight that it does not offer is 1, a k that it does not offer is 60.
         values: The effective value of every knob.
         exact: Gives a numeric knob's effective value exactly as it is written.
+        floor: Asked about instead of the floor that is in force.
 
     Returns:
         None where the schema has no fused floor, or these values leave none in force: a floor of 0,
@@ -39,7 +44,7 @@ def fusion_setup(
     in_force = InForce(catalogue, values, exact)
     try:
         return Setup(
-            floor=in_force.by_role("floor.fused"),
+            floor=in_force.by_role("floor.fused") if floor is None else floor,
             k=in_force.k,
             weights=in_force.weights,
             depths=in_force.depths,

@@ -9,17 +9,20 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.documents.model import exact_number
-from knobctl.fusion import reach
+from knobctl.fusion import Scale, reach
 from knobctl.fusion.numbers import number_text
+from knobctl.fusion.reach import EDGE
 from knobctl.knobs import KnobType
 from knobctl.knobs.fusion_setup import fusion_setup
 from knobctl.report.reach import aligned, passes
+from knobctl.report.score_words import bound_words, ranks_from, stage_words
 from knobctl.text import spelled, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from knobctl.documents.model import Effective
+    from knobctl.fusion import Reach, Setup
     from knobctl.knobs import Catalogue, Knob
 
 WIDTH: Final = 80
@@ -80,30 +83,42 @@ def knob_text(knob: Knob, catalogue: Catalogue, effective: Effective | None = No
     lines = [("", knob.description), *_facts(knob, catalogue)]
     if effective is not None:
         lines.insert(1, (effective.tenant, in_force(knob, effective)))
+    if knob.role == "fusion.k" and isinstance(knob.default, int):
+        lines.append(("ranks", ranks_from(catalogue, knob.default)))
     blocks = [f"{knob.name}: {visible(knob.title)}\n{topical(lines)}"]
     if knob.role == "floor.fused" and (ladder := floor_ladder(knob, catalogue)):
         blocks.append(ladder)
-    return "\n\n".join([*blocks, _continue(knob)])
+    return "\n\n".join([*blocks, _continue(knob, catalogue)])
 
 
 def _facts(knob: Knob, catalogue: Catalogue) -> list[tuple[str, str]]:
     kind = {KnobType.DOUBLE: "a number", KnobType.INT32: "a whole number", KnobType.MODE: "one"}[
         knob.type
     ]
+    says = catalogue.schema["properties"][knob.name].get("x-knob", {})
     takes = f"{kind} {'of' if knob.type is KnobType.MODE else 'in'} {knob.range_text}"
     return [
         ("takes", takes),
         ("unit", knob.unit),
         ("scale", knob.scale or ""),
-        ("equal", "a score equal to it passes" if is_floor(knob) else ""),
+        ("equal", bound_words(knob)),
+        ("stage", stage_words(knob, catalogue)),
         ("default", f"{spelled(knob.default)}. {knob.known}".removesuffix(" ")),
         ("zero", zero_words(knob)),
         ("off", knob.off),
         ("scope", knob.scope),
         ("evidence", f"a change is {EVIDENCE_DUE}" if knob.needs_evidence else ""),
         ("acts with", ", ".join(name for name in knob.interacts_with if name in catalogue)),
-        ("wire", f"{knob.json_name}, {knob.type}, field {knob.field_number}"),
-        ("clearance", f"read L{knob.read_clearance}, edit L{knob.edit_clearance}"),
+        (
+            "wire",
+            f"{knob.json_name}, {knob.type}, field {knob.field_number}" if "proto" in says else "",
+        ),
+        (
+            "clearance",
+            f"read L{knob.read_clearance}, edit L{knob.edit_clearance}"
+            if "clearance" in says
+            else "",
+        ),
         ("role", knob.role or ""),
         ("origin", knob.origin),
     ]
@@ -111,15 +126,16 @@ def _facts(knob: Knob, catalogue: Catalogue) -> list[tuple[str, str]]:
 
 def floor_ladder(knob: Knob, catalogue: Catalogue) -> str:
     """What some floors do at the defaults: how deep a hit of the first ranker alone passes, by live rankers."""
-    setup = fusion_setup(
-        catalogue, catalogue.defaults, lambda name: exact_number("", catalogue.defaults[name])
-    )
+    setup = _at_defaults(catalogue)
     if setup is None:
         return ""
     names = tuple(setup.weights)
     lives = [names[:size] for size in range(len(names), 0, -1)]
     head = ("value", *(f"{len(live)} live" for live in lives))
-    floors = sorted({*(Fraction(text) for text in _RUNGS), setup.floor})
+    if setup.formula.scale is Scale.RAW:  # who else is live changes nothing
+        lives, head = lives[:1], ("value", "to rank")
+    own = {setup.floor} if knob.default else set()
+    floors = sorted({*(Fraction(text) for text in _rungs(reach(setup))), *own})
     rows = [
         (
             number_text(floor),
@@ -132,13 +148,30 @@ def floor_ladder(knob: Knob, catalogue: Catalogue) -> str:
     return f"{title}\n{indented(aligned([head, *rows]))}"
 
 
-def is_floor(knob: Knob) -> bool:
-    """Whether scores are compared with the knob."""
-    return bool(knob.role) and (knob.role or "").startswith(("floor.", "gate.confident"))
+def _at_defaults(catalogue: Catalogue) -> Setup | None:
+    """What fusion does at the platform defaults; under the least floor where none is in force."""
+    values = catalogue.defaults
+
+    def exact(name: str) -> Fraction:
+        return exact_number("", values[name])
+
+    least = fusion_setup(catalogue, values, exact, floor=EDGE)
+    return fusion_setup(catalogue, values, exact) or least
+
+
+def _rungs(reached: Reach) -> Iterable[str]:
+    """The floors of the ladder: given ones, or on a raw sum those that keep the first so many rows."""
+    if reached.setup.formula.scale is Scale.NORMALISED:
+        return _RUNGS
+    live = reached.enabled
+    kept = [reached.down(reached.score_at(live, live[0], rank)) for rank in (100, 50, 20, 10, 5, 1)]
+    return [*kept, reached.down(reached.best_score)]
 
 
 def zero_words(knob: Knob) -> str:
     """Say what the unset value of a knob means."""
+    if knob.unset is None:
+        return knob.zero
     if knob.zero_surprises:
         return f'0 means the platform default, {spelled(knob.default)}, like leaving the knob out; it is no "none" and no "off"'
     if knob.type is KnobType.MODE:
@@ -165,8 +198,17 @@ def in_force(knob: Knob, effective: Effective) -> str:
     return f"{value} from {place}{meaning}{hidden}"
 
 
-def _continue(knob: Knob) -> str:
-    example = {"floor.fused": "0.45", "fusion.k": "10"}.get(knob.role or "", "")
+def _floor_example(catalogue: Catalogue) -> str:
+    """A floor worth asking about: above what one ranker can give, or on a raw sum just what it can."""
+    setup = _at_defaults(catalogue)
+    if setup is None or setup.formula.scale is Scale.NORMALISED:
+        return "0.45"
+    reached = reach(setup)
+    return reached.under(reached.share(reached.enabled, reached.enabled[0]))
+
+
+def _continue(knob: Knob, catalogue: Catalogue) -> str:
+    example = {"floor.fused": _floor_example(catalogue), "fusion.k": "10"}.get(knob.role or "", "")
     value = example or (knob.choices[-1] if knob.type is KnobType.MODE else "VALUE")
     reach = "\nevery set of live rankers: knobctl reach" if knob.role == "floor.fused" else ""
     return f"what a value does: knobctl explain {knob.name} {value}{reach}"

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Self
 
-from knobctl.fusion.numbers import fraction_text, number_text, rank_text, safely_below
+from knobctl.fusion.numbers import number_text, rank_text
 from knobctl.fusion.reach import EDGE
 from knobctl.knobs.fusion_setup import DISABLED
 from knobctl.report.reach import aligned, merged, passes
 from knobctl.report.reach_words import topics
+from knobctl.report.score_words import nonsense, of_best, worked
 from knobctl.text import number_word, spelled, visible
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from knobctl.knobs import Catalogue, Knob, KnobValue
 
 PRACTICALLY_NONE: Final = Fraction(1, 1000)
-"""Up to here a score knob is switched off on purpose."""
+"""Up to this part of the best score a score knob is switched off on purpose."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,8 @@ def floor_headline(role: str, reached: Reach) -> str:
     row = reached.row(reached.enabled, reached.enabled[:1])
     if role == "gate.confident":
         return _confident_headline(first, row, reached)
+    if reached.always_empty:
+        return f"unreachable: the best possible score is {reached.told(reached.best_score)}, so nothing ever passes."
     if reached.removes_nothing(reached.enabled):
         return "removes nothing while all rankers are live."
     if row.on_edge:
@@ -89,7 +92,7 @@ def floor_headline(role: str, reached: Reach) -> str:
 
 
 def _confident_headline(first: str, row: Row, reached: Reach) -> str:
-    if reached.setup.floor <= PRACTICALLY_NONE:
+    if reached.setup.floor <= PRACTICALLY_NONE * reached.best_score:
         return "every first pass is accepted, so no query is expanded."
     if row.unreachable:
         return f"a query whose best hit {first} alone finds is never confident; it always expands."
@@ -102,7 +105,7 @@ def floor_table(role: str, reached: Reach) -> str:
     what = "reaches it down to rank" if role == "gate.confident" else "passes down to rank"
     lines = [("found by", "ceiling", what)]
     lines += [
-        (visible(label), fraction_text(row.ceiling), passes(row))
+        (visible(label), reached.told(row.ceiling), passes(row))
         for label, row in merged(reached, live)
     ]
     return f"With {_all(len(live))} live:\n{aligned(lines)}"
@@ -113,14 +116,14 @@ def _all(number: int) -> str:
 
 
 def floor_statements(
-    knob: Knob, reached: Reach, expansion: ExpansionKnobs
+    knob: Knob, reached: Reach, expansion: ExpansionKnobs, catalogue: Catalogue
 ) -> list[tuple[str, str]]:
     """What follows from a floor, in falling order of need."""
-    lines = [("exactly", relations(reached))]
+    lines = [("exactly", relations(reached)), *of_best(reached)]
     match knob.role:
         case "floor.fused":
             lines += [*_lost(reached), *_write(knob, reached), *_of_fused(expansion)]
-            lines += topics(reached)
+            lines += [*topics(reached), *nonsense(catalogue), *worked(reached)]
         case "floor.expansion":
             lines += [
                 *_lost(reached),
@@ -143,14 +146,14 @@ def relations(reached: Reach) -> str:
         ceiling = sum(shares[:size], Fraction(0))
         who = "a hit of one ranker" if size == 1 else f"a hit of {number_word(size)}"
         best = "" if even else " at best"
-        parts.append(f"{_stands(floor, ceiling)}, the most that {who} can score{best}")
+        parts.append(f"{_stands(reached, ceiling)}, the most that {who} can score{best}")
     if not parts:
-        return f"{number_text(floor)} of 1, the score of the first hit"
+        return f"{number_text(floor)} of {reached.told(reached.best_score)}, the score of the first hit"
     return f"{number_text(floor)} is {'; '.join(parts)}"
 
 
-def _stands(floor: Fraction, ceiling: Fraction) -> str:
-    text = fraction_text(ceiling)
+def _stands(reached: Reach, ceiling: Fraction) -> str:
+    floor, text = reached.setup.floor, reached.told(ceiling)
     if floor == ceiling:
         return f"exactly {text}"
     word = "above" if floor > ceiling else "under"
@@ -166,7 +169,9 @@ def _lost(reached: Reach) -> list[tuple[str, str]]:
         lines.append(
             (
                 "lost",
-                "every paraphrase that BM25 does not find, however relevant"
+                "every hit, whoever finds it"
+                if reached.always_empty
+                else "every paraphrase that BM25 does not find, however relevant"
                 if "bm25" in live
                 else "every hit that vector search alone finds",
             )
@@ -197,7 +202,7 @@ def _kept(reached: Reach) -> str:
         ]
         every = len(rows) == math.comb(len(live), size)
         ranks = {row.deepest_rank for row in rows}
-        if size == len(live):
+        if size == len(live) and rows:
             told.append(f"by {_all(size)}: to rank {rank_text(rows[0].deepest_rank)}")
         elif every and len(ranks) == 1 and size > 1:
             told.append(
@@ -208,20 +213,20 @@ def _kept(reached: Reach) -> str:
                 f"by {visible(' + '.join(row.found_by))}: to rank {rank_text(row.deepest_rank)}"
                 for row in rows
             ]
-    return f"found {'; '.join(told)}"
+    return f"found {'; '.join(told)}" if told else ""
 
 
 def _write(knob: Knob, reached: Reach) -> list[tuple[str, str]]:
     """What to write instead, where something stands against the value."""
-    ceiling = reached.vector_ceiling
-    floor = reached.setup.floor
-    if floor <= PRACTICALLY_NONE:
+    first = "vector" if "vector" in reached.enabled else reached.enabled[0]
+    ceiling, floor = reached.share(reached.enabled, first), reached.setup.floor
+    if floor <= PRACTICALLY_NONE * reached.best_score:
         return [("note", "practically no floor, as one writes it on purpose")]
     if ceiling and floor > ceiling - EDGE:
         return [
             (
                 "write",
-                f"{safely_below(ceiling, EDGE)} or less; the platform default is {spelled(knob.default)}",
+                f"{reached.under(ceiling)} or less; the platform default is {spelled(knob.default)}",
             )
         ]
     return []

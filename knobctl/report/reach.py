@@ -6,7 +6,8 @@ import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.errors import ExitCode
-from knobctl.fusion.numbers import fraction_text, number_text, rank_text
+from knobctl.fusion.formula import Scale, Weighs
+from knobctl.fusion.numbers import number_text, rank_text
 from knobctl.fusion.reach import Verdict, float_outcomes
 from knobctl.report.reach_words import named, notes
 from knobctl.text import number_word, visible
@@ -33,31 +34,46 @@ def setup_words(setup: Setup) -> str:
         f"{visible(name)} {number_text(weight)}" for name, weight in setup.weights.items()
     )
     depths = " ".join(str(setup.depths.get(name, "?")) for name in setup.weights)
-    return f"floor {number_text(setup.floor)}, k {setup.k}, weights {weights}, depths {depths}"
+    return f"floor {number_text(setup.floor)}, {rank_constant(setup)}, weights {weights}, depths {depths}"
+
+
+def rank_constant(setup: Setup) -> str:
+    """Write the rank constant, and what an engine does that counts or sums in another way."""
+    formula = setup.formula
+    says = [
+        "ranks from 0" if formula.first_rank == 0 else "",
+        "weights divide ranks" if formula.weighs is Weighs.RANK else "",
+        "a raw sum" if formula.scale is Scale.RAW else "",
+    ]
+    told = ", ".join(filter(None, says))
+    return f"k {setup.k} ({told})" if told else f"k {setup.k}"
 
 
 def table(reached: Reach, live_sets: Sequence[Names] | None = None) -> str:
     """Write the rows of some sets of live rankers, of all that differ if none are given.
 
-    What is merged under one label is the same in every cell.
+    What is merged under one label is the same in every cell. On a raw sum nothing differs from the
+    rows of all enabled rankers.
     """
     wanted = reached.live_sets if live_sets is None else live_sets
+    if live_sets is None and reached.setup.formula.scale is Scale.RAW:
+        wanted = wanted[:1]
     lines = [("live rankers", "found by", "ceiling", "passes down to rank")]
     several = [live for live in wanted if len(live) > 1]
     single = [live for live in wanted if len(live) == 1]
     for live in several:
-        lines += _of_live(" ".join(live), merged(reached, live))
+        lines += _of_live(" ".join(live), merged(reached, live), reached)
     rows = [reached.row(live, live) for live in single]
-    if len(rows) > 1 and len({_cells(row) for row in rows}) == 1:
+    if len(rows) > 1 and len({_cells(row, reached) for row in rows}) == 1:
         label = (
             "any one of them"
             if len(rows) == len(reached.enabled)
             else " or ".join(row.live[0] for row in rows)
         )
-        lines += _of_live(label, [("that one", rows[0])])
+        lines += _of_live(label, [("that one", rows[0])], reached)
     else:
         for row in rows:
-            lines += _of_live(row.live[0], [(named(row.live, row.live), row)])
+            lines += _of_live(row.live[0], [(named(row.live, row.live), row)], reached)
     return aligned(lines)
 
 
@@ -67,23 +83,26 @@ def merged(reached: Reach, live: Names) -> list[tuple[str, Row]]:
     labelled: list[tuple[str, Row]] = []
     for size in range(1, len(live) + 1):
         alike = [row for row in rows if len(row.found_by) == size]
-        if 1 < size < len(live) and len({_cells(row) for row in alike}) == 1 and len(alike) > 1:
+        cells = {_cells(row, reached) for row in alike}
+        if 1 < size < len(live) and len(cells) == 1 and len(alike) > 1:
             labelled.append((f"any {number_word(size)}, same rank", alike[0]))
         else:
             labelled += [(named(row.found_by, live), row) for row in alike]
     return labelled
 
 
-def _of_live(label: str, rows: Iterable[tuple[str, Row]]) -> list[tuple[str, str, str, str]]:
+def _of_live(
+    label: str, rows: Iterable[tuple[str, Row]], reached: Reach
+) -> list[tuple[str, str, str, str]]:
     labels = (visible(label), *[""] * 99)
     return [
-        (label, visible(found_by), *_cells(row))
+        (label, visible(found_by), *_cells(row, reached))
         for label, (found_by, row) in zip(labels, rows, strict=False)
     ]
 
 
-def _cells(row: Row) -> tuple[str, str]:
-    return fraction_text(row.ceiling), passes(row)
+def _cells(row: Row, reached: Reach) -> tuple[str, str]:
+    return reached.told(row.ceiling), passes(row)
 
 
 def passes(row: Row) -> str:
@@ -142,6 +161,9 @@ def reach_facts(reached: Reach) -> dict[str, Any]:
         "floor": plain(setup.floor),
         "floor_exact": str(setup.floor),
         "k": setup.k,
+        "scale": setup.formula.scale.value,
+        "first_rank": setup.formula.first_rank,
+        "weighs": setup.formula.weighs.value,
         "weights": {name: plain(weight) for name, weight in setup.weights.items()},
         "depths": {name: setup.depths.get(name) for name in setup.weights},
         "never_empty": reached.never_empty,

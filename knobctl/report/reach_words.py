@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from knobctl.fusion.numbers import fraction_text, rank_text, rounded_down, safely_below
-from knobctl.fusion.reach import EDGE, float_outcomes
+from knobctl.fusion import Scale
+from knobctl.fusion.numbers import rank_text
+from knobctl.fusion.reach import float_outcomes
 from knobctl.text import joined, number_word, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from fractions import Fraction
 
     from knobctl.fusion import Reach, Row
     from knobctl.fusion.reach import Names
@@ -48,9 +49,14 @@ def topics(reached: Reach) -> list[tuple[str, str]]:
 
 def emptiness(reached: Reach) -> list[str]:
     """Whether the floor can remove every row of a result."""
-    least = fraction_text(reached.least_best_score)
+    least = reached.told(reached.least_best_score)
     if reached.never_empty and len(reached.enabled) == 1:
-        return ['Never empty: the first row scores 1. So no floor here can say "nothing relevant".']
+        return [
+            f'Never empty: the first row scores {least}. So no floor here can say "nothing relevant".'
+        ]
+    if reached.always_empty:
+        most = reached.told(reached.best_score)
+        return [f"Always empty: the best score there is, first in every ranker, is {most}."]
     if reached.never_empty:
         first = f"the first row of one of them scores at least {least}"
         return [
@@ -63,16 +69,22 @@ def emptiness(reached: Reach) -> list[str]:
             groups[needed, best, len(live)].append(live)
     cases = [
         f"with {live_words(lives, reached)} live, where no chunk is found by {_company(needed, size)} "
-        f"(others score {fraction_text(best)} at most)"
+        f"(others score {reached.told(best)} at most)"
         for (needed, best, size), lives in groups.items()
+        if needed
     ]
+    empty = [live for (needed, _, _), lives in groups.items() if not needed for live in lives]
+    if empty:
+        cases.append(f"always with {joined(('+'.join(live) for live in empty), 'or')} alone live")
     return [f"Can be empty: {'; '.join(cases)}."]
 
 
 def _needed(reached: Reach, live: Names) -> tuple[int, Fraction]:
-    """How many rankers must find a hit before it can pass, and the best score with fewer."""
+    """How many rankers must find a hit before it can pass, and the best score with fewer; 0 if none can pass."""
     rows = [row for row in reached.rows if row.live == live]
-    needed = min(len(row.found_by) for row in rows if not row.unreachable)
+    needed = min((len(row.found_by) for row in rows if not row.unreachable), default=0)
+    if not needed:
+        return 0, Fraction(0)
     return needed, max(row.ceiling for row in rows if len(row.found_by) < needed)
 
 
@@ -97,7 +109,7 @@ def waste(reached: Reach) -> list[str]:
     live = reached.enabled
     rows = [row for row in (reached.row(live, (name,)) for name in live) if row.depth is not None]
     if reached.removes_nothing(live):
-        lowest = rounded_down(min(row.lowest for row in rows))
+        lowest = reached.down(min(row.lowest for row in rows))
         return [f"It removes nothing: the lowest row of any list still scores {lowest}."]
     dropped = [
         (row, row.depth - row.deepest_rank)
@@ -110,7 +122,7 @@ def waste(reached: Reach) -> list[str]:
         f"{'all' if number == row.depth else f'{number} of'} {row.depth} {row.found_by[0]} rows"
         for row, number in dropped
     )
-    keeping = _keeping([row for row, _ in dropped])
+    keeping = _keeping([row for row, _ in dropped], reached)
     return [
         f"{parts[0].upper()}{parts[1:]} are fetched and dropped{_unless(reached)}. To keep them all: {keeping}."
     ]
@@ -134,11 +146,11 @@ def _unless(reached: Reach) -> str:
     return f" unless all {number_word(saving)} rankers find them" if saving else ""
 
 
-def _keeping(rows: Sequence[Row]) -> str:
+def _keeping(rows: Sequence[Row], reached: Reach) -> str:
     """The highest floors that keep all rows, by ranker where they differ."""
     by_floor: dict[str, list[str]] = defaultdict(list)
     for row in rows:
-        by_floor[rounded_down(row.lowest)].append(row.found_by[0])
+        by_floor[reached.down(row.lowest)].append(row.found_by[0])
     if len(by_floor) == 1:
         return f"{next(iter(by_floor))} or less"
     return ", ".join(f"{floor} or less for {joined(names)}" for floor, names in by_floor.items())
@@ -159,6 +171,14 @@ def recency(reached: Reach) -> list[str]:
 def silence(reached: Reach) -> list[str]:
     """How much a ranker that falls silent loosens the floor."""
     live = reached.enabled
+    if reached.setup.formula.scale is Scale.RAW:
+        return (
+            [
+                "A ranker that times out or finds nothing takes its part of each score with it; what the others can score stays."
+            ]
+            if len(live) > 1
+            else []
+        )
     fewer = [rest for rest in reached.live_sets if len(rest) == len(live) - 1 and live[0] in rest]
     if len(live) < 2 or not fewer or reached.removes_nothing(live):
         return []
@@ -177,8 +197,9 @@ def silence(reached: Reach) -> list[str]:
 def edges(reached: Reach) -> list[str]:
     """What doubles do where the floor is a ceiling: our order of summation, and the others."""
     groups: dict[tuple[Fraction, float, int, int], list[Row]] = defaultdict(list)
+    raw = reached.setup.formula.scale is Scale.RAW  # then no row depends on who else is live
     for row in reached.rows:
-        if row.on_edge:
+        if row.on_edge and (row.live == reached.enabled or not raw):
             score, by_order = float_outcomes(row, reached.setup)
             groups[row.ceiling, score, sum(by_order.values()), len(by_order)].append(row)
     told = [
@@ -191,15 +212,17 @@ def edges(reached: Reach) -> list[str]:
 def _edge(reached: Reach, rows: Sequence[Row], score: float, outcomes: tuple[int, int]) -> str:
     floor, ceiling = reached.setup.floor, rows[0].ceiling
     equals = "is" if floor == ceiling else "lies within 1e-9 of"
-    if ceiling == 1:
+    if ceiling == 1 and reached.setup.formula.scale is Scale.NORMALISED:
         return f"The floor {equals} 1: a hit must be first in every live ranker. It then scores 1.0, in any order of summation."
     where = joined(dict.fromkeys("+".join(row.found_by) for row in rows), "or")
-    lives = live_words(list(dict.fromkeys(row.live for row in rows)), reached)
+    lives = f"with {live_words(list(dict.fromkeys(row.live for row in rows)), reached)} live"
+    if reached.setup.formula.scale is Scale.RAW:
+        lives = "whichever others are live"
     fate = "passes" if score >= float(floor) else "is dropped"
     return (
-        f"On the edge: the floor {equals} {fraction_text(ceiling)}, the ceiling of a hit found by {where} "
-        f"alone with {lives} live. In the order of the engine's sum its best double is {score!r}, which {fate}; "
-        f"{_others(*outcomes)} Write {safely_below(ceiling, EDGE)} to be clear of it."
+        f"On the edge: the floor {equals} {reached.told(ceiling)}, the ceiling of a hit found by {where} "
+        f"alone {lives}. In the order of the engine's sum its best double is {score!r}, which {fate}; "
+        f"{_others(*outcomes)} Write {reached.under(ceiling)} to be clear of it."
     )
 
 

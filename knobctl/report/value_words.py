@@ -6,12 +6,15 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from knobctl.fusion import Reach, Setup, reach
-from knobctl.fusion.numbers import fraction_text, number_text, rounded_down
+from knobctl.fusion import Reach, Scale, Setup, reach
+from knobctl.fusion.numbers import number_text
+from knobctl.fusion.reach import EDGE
 from knobctl.knobs import KnobType
 from knobctl.knobs.fusion_setup import DISABLED, fusion_setup
+from knobctl.knobs.knob import Direction
 from knobctl.report.floor_words import ExpansionKnobs, floor_headline, floor_statements, floor_table
 from knobctl.report.reach import aligned, passes
+from knobctl.report.score_words import distance_words, elsewhere, ranks_from
 from knobctl.text import joined, visible
 
 if TYPE_CHECKING:
@@ -50,18 +53,47 @@ def effect_of(catalogue: Catalogue, knob: Knob, *, before: Values, after: Values
     situation = _Situation(
         catalogue, knob, reach(old) if old else None, reach(new) if new else None, after
     )
-    role = knob.role or ""
+    if _is_bound(knob, catalogue):
+        return _bound(situation)
     if new is None:
+        return _without_floor(situation)
+    return _of_fusion(situation, new)
+
+
+def _without_floor(situation: _Situation) -> Effect:
+    """What a knob does where no floor is in force: to scores alone, which nothing is compared with."""
+    knob = situation.knob
+    role = knob.role or ""
+    if role == "floor.fused":
+        return Effect(headline="no floor: everything passes")
+    setup = fusion_setup(situation.catalogue, *situation.after, floor=EDGE)
+    if setup is None or not role.startswith("fusion."):
         return Effect(headline=_place(knob, situation.value))
+    reached = reach(setup)
+    best = reached.told(reached.best_score)
+    headline = f"no floor is in force, so nothing is cut; the best score there is, first in every ranker, is {best}"
+    return Effect(headline=headline, statements=tuple(_arithmetic(situation, reached)))
+
+
+def _of_fusion(situation: _Situation, new: Setup) -> Effect:
+    """What a knob does to fused scores, or to those that pass; of others, where its value lies."""
+    knob = situation.knob
+    role = knob.role or ""
     if role in {"floor.fused", "floor.expansion", "gate.confident"}:
         return _floor(situation, new)
     if role.startswith(("fusion.", "ranker.")) and role != "ranker.timeout":
         return _fusion(situation)
     if role.startswith("depth."):
         return _depth(situation)
-    if role == "gate":
-        return _gate(situation)
-    return Effect(headline=_place(knob, situation.value))
+    return _gate(situation) if role == "gate" else Effect(headline=_place(knob, situation.value))
+
+
+def _is_bound(knob: Knob, catalogue: Catalogue) -> bool:
+    """Whether a knob bounds one ranker's own scores, of cosines or distances."""
+    own = {"floor.no_match", *(f"floor.{ranker}" for ranker in catalogue.rankers)}
+    number = knob.type is not KnobType.MODE
+    told = knob.direction is Direction.LOWER or (knob.role is None and knob.direction is not None)
+    return number and (told or knob.role in own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +111,20 @@ class _Situation:
     @property
     def expansion(self) -> ExpansionKnobs:
         return ExpansionKnobs.found_in(self.catalogue, *self.after)
+
+
+def _bound(situation: _Situation) -> Effect:
+    """A bound on one ranker's own scores: which side is kept, and other engines' readings of it."""
+    knob, value = situation.knob, situation.value
+    assert isinstance(value, (int, float))
+    lower = knob.direction is Direction.LOWER
+    return Effect(
+        headline=_place(knob, value),
+        statements=(
+            *(distance_words(knob, value) if lower else ()),
+            *elsewhere(knob, value),
+        ),
+    )
 
 
 def _place(knob: Knob, value: KnobValue) -> str:
@@ -126,7 +172,7 @@ def _floor(situation: _Situation, setup: Setup) -> Effect:
     return Effect(
         headline=floor_headline(role, reached),
         table=floor_table(role, reached),
-        statements=tuple(floor_statements(situation.knob, reached, expansion)),
+        statements=tuple(floor_statements(situation.knob, reached, expansion, situation.catalogue)),
         reached=reached,
     )
 
@@ -149,12 +195,14 @@ def _fusion_headline(situation: _Situation, old: Reach, new: Reach) -> str:
     role = situation.knob.role or ""
     if old.setup == new.setup:
         return f"nothing changes at floor {number_text(new.setup.floor)}; it is in force already"
+    if role == "fusion.k" and new.setup.formula.scale is Scale.RAW:
+        return f"ceilings move with it: the best score there is, {old.told(old.best_score)}, becomes {new.told(new.best_score)}"
     if role == "fusion.k":
         return "ceilings stay; how many ranks pass under them changes"
     ranker = role.rsplit(".", 1)[1]
     if ranker not in new.enabled:
         return f"{ranker} takes no part, so the ceilings of the others rise and the same floor is looser"
-    share = fraction_text(new.shares(new.enabled)[ranker])
+    share = new.told(new.share(new.enabled, ranker))
     return f"a hit of {ranker} alone scores {share} at most while all are live"
 
 
@@ -166,7 +214,7 @@ def _comparison(old: Reach, new: Reach) -> str:
         for reached in (old, new):
             is_in = name in reached.enabled
             row = reached.row(reached.enabled, (name,)) if is_in else None
-            ceilings.append(fraction_text(row.ceiling) if row else "off")
+            ceilings.append(reached.told(row.ceiling) if row else "off")
             depths.append(passes(row).strip() if row else "off")
         lines.append((f"{visible(name)} alone", _arrow(ceilings), _arrow(depths)))
     title = f"At floor {number_text(new.setup.floor)}, all enabled rankers live:"
@@ -179,7 +227,26 @@ def _arrow(cells: list[str]) -> str:
 
 
 def _fusion_statements(situation: _Situation, old: Reach, new: Reach) -> list[tuple[str, str]]:
-    return [*_lost(new), *_confidence(situation, old, new), *_spread(new)]
+    return [
+        *_lost(new),
+        *_confidence(situation, old, new),
+        *_spread(new),
+        *_arithmetic(situation, new),
+    ]
+
+
+def _arithmetic(situation: _Situation, new: Reach) -> list[tuple[str, str]]:
+    """What an engine that obeys the knob must show, so that one that does not is found out."""
+    role = situation.knob.role or ""
+    if role == "fusion.k":
+        return [("ranks", ranks_from(situation.catalogue, new.setup.k))]
+    ranker = role.rsplit(".", 1)[1]
+    if not role.startswith("fusion.weight.") or ranker not in new.enabled:
+        return []
+    score = new.told(new.share(new.enabled, ranker))
+    live = "" if new.setup.formula.scale is Scale.RAW else " while all are live"
+    says = f"a hit that is first in {visible(ranker)} and in no other list scores exactly {score}{live}"
+    return [("worked", f"{says}; where it scores anything else, the weight is not applied")]
 
 
 def _lost(new: Reach) -> list[tuple[str, str]]:
@@ -232,8 +299,8 @@ def _depth(situation: _Situation) -> Effect:
     assert row.depth is not None
     floor = number_text(new.setup.floor)
     passing = min(row.deepest_rank, row.depth)
-    lowest = f"the last row scores {rounded_down(row.lowest)} if no other ranker finds it"
-    ceiling = f"stays {fraction_text(row.ceiling)}: a longer list never makes a floor reachable"
+    lowest = f"the last row scores {new.down(row.lowest)} if no other ranker finds it"
+    ceiling = f"stays {new.told(row.ceiling)}: a longer list never makes a floor reachable"
     lines = [
         ("lowest", f"{lowest}; floors up to that keep all {row.depth}"),
         ("ceiling", ceiling),
