@@ -93,9 +93,13 @@ class Evidences:
         named = tenant.value.get("evidence")
         return [self._file(str(path)) for path in named] if isinstance(named, list) else []
 
+    def know(self, one: Evidence | NoEvidence) -> None:
+        """Take a file as read."""
+        self._read[one.path] = one
+
     def _file(self, path: str) -> Evidence | NoEvidence:
         if path not in self._read:
-            self._read[path] = read_evidence(self._root, path, self._catalogue)
+            self.know(read_evidence(self._root, path, self._catalogue))
         return self._read[path]
 
 

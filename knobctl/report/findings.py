@@ -155,7 +155,7 @@ def waivers_of(report: Report) -> str:
         if name
     ]
     if len(named) > NAMED:
-        return f"{'; '.join(named[:NAMED])}; and {len(named) - NAMED} more waivers"
+        return f"{'; '.join(named[:NAMED])}; and {count(len(named) - NAMED, 'more waiver')}"
     return "; ".join(named)
 
 
