@@ -92,9 +92,12 @@ def rules_in_force(repository: Repository) -> RulesInForce:
 
     Raises:
         InputError: If the settings weigh a rule that does not exist.
+        UsageError: If there is no policy at all.
     """
     grounds = grounds_of_rules(repository)
     policies, validation = grounds.policies, grounds.validation
+    if not policies.in_force and not grounds.findings:
+        raise UsageError("0 policies are in force; nothing would be checked")
     refused = [
         (one, finding.message.removeprefix(f"{one.name}: ")) for one, finding in policies.broken
     ]

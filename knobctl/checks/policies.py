@@ -15,6 +15,7 @@ from knobctl.checks.expressions import (
     compile_template,
     policy_error,
 )
+from knobctl.checks.fact_roles import with_rank_constant
 from knobctl.checks.reading import Reading, UnknownRoleError, reading_of, resolved
 from knobctl.checks.rules import RULES
 from knobctl.documents.kinds import sort_documents
@@ -238,7 +239,7 @@ def _compiled(document: Document, catalogue: Catalogue, *, built_in: bool = Fals
         at=at,
         each=Each(str(value["each"])) if "each" in value else None,
         on_change="trigger" in value,
-        reads=tuple(reads) or asked.knobs,
+        reads=with_rank_constant(tuple(reads) or asked.knobs, catalogue),
         asks=asked,
         depends=depends,
         reads_all=not reads and asked.everything,
@@ -261,8 +262,8 @@ def _template(text: str, catalogue: Catalogue) -> tuple[Template, Reading]:
     for offset, part in template.expressions():
         try:
             reading += reading_of(part.text, catalogue)
-        except UnknownRoleError as error:
-            raise UnknownRoleError(error.message, offset + error.offset) from error
+        except ExpressionError as error:
+            raise type(error)(error.message, offset + error.offset) from error
     return template, reading
 
 

@@ -139,7 +139,7 @@ def _notes(settings: Settings, report: Report) -> None:
             f"note: {count(len(report.unread), 'file')} around these cannot be read ({files}): "
             "layers and waivers in them are not known"
         )
-    if report.policies and not report.tenants:
+    if report.policies and not report.tenants and report.examples is None:
         settings.say(
             "note: no tenant is among these files, so no policy was asked; "
             "name the folder in which the tenants lie"

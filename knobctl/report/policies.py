@@ -97,12 +97,17 @@ def policies_text(rules: RulesInForce, today: date, *, colored: bool = False) ->
     blocks = [_sums(entries)]
     for entry, row in zip(entries, table(rows).split("\n"), strict=True):
         blocks.append(click.style(row, bold=True) if colored and entry.state == IN_FORCE else row)
-        blocks += wrapped(visible(title_of(entry.document)), "  ", "  ")
+        blocks += _title(entry)
         if entry.weighed:
             blocks += wrapped(entry.weighed, "  weighed  ", " " * 11)
         if entry.why:
             blocks += wrapped(visible(entry.why), "  because  ", " " * 11)
     return "\n".join(blocks) + _findings(rules, rules.findings, colored)
+
+
+def _title(entry: _Entry) -> Iterator[str]:
+    title = title_of(entry.document)
+    return wrapped(visible(title), "  ", "  ") if title != entry.document.name else iter(())
 
 
 def _waived(rules: RulesInForce, entry: _Entry, today: date) -> str:
@@ -175,7 +180,7 @@ def policy_text(rules: RulesInForce, name: str, today: date, *, colored: bool = 
     entry = _entry(rules, name)
     head = f"{visible(name)}  {entry.severity if entry.state == IN_FORCE else entry.state}  {entry.place}"
     lines = [click.style(head, bold=True) if colored else head]
-    lines += wrapped(visible(title_of(entry.document)), "  ", "  ")
+    lines += _title(entry)
     if entry.why:
         lines += wrapped(visible(entry.why), "  because  ", " " * 11)
     if entry.weighed:
