@@ -19,8 +19,17 @@ from tests.server.retrieval.workflows import CORPUS, GATES, NARROW
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-CUTS = json.loads((Path(__file__).parents[2] / "data" / "floor_cuts.json").read_text())
-FUSED = json.loads((Path(__file__).parents[2] / "data" / "fused_reports.json").read_text())
+DATA = Path(__file__).parents[2] / "data" / "field_reports.json"
+REPORTS = [
+    {"id": report["id"], **report["case"], **(report.get("computed") or {})}
+    for report in json.loads(DATA.read_text(encoding="utf-8"))["reports"]
+]
+CUTS = [
+    report
+    for report in REPORTS
+    if (report["type"], report.get("direction")) == ("cut", "higher_is_better")
+]
+FUSED = [report for report in REPORTS if report["type"] == "rrf_normalised"]
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +44,10 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 @pytest.mark.parametrize("report", CUTS, ids=lambda report: report["id"])
 def test_a_floor_removes_what_the_report_says(report: dict[str, Any]) -> None:
     """Scores on which higher is better, cut with >=: the kept rows and the count of the others."""
-    rows = [candidate(str(n), score) for n, score in enumerate(report["scores"])]
+    scores = sorted(report["scores"], reverse=True)
+    rows = [candidate(str(n), score) for n, score in enumerate(scores)]
     found = apply_floor(rows, report["floor"])
-    assert [row.score for row in found.kept] == report["kept"]
+    assert [row.score for row in found.kept] == sorted(report["kept"], reverse=True)
     assert found.removed == report["removed"]
 
 
@@ -46,7 +56,7 @@ def test_a_fused_score_is_what_the_report_computed(report: dict[str, Any]) -> No
     """Normalised by the weights of the rankers that are live."""
     fusion = Fusion(k=report["k"], weights=report["weights"])
     ranks = {name: {"a": rank} for name, rank in report["ranks"].items()}
-    (found,) = fuse(ranks, active=report["active"], fusion=fusion)
+    (found,) = fuse(ranks, active=report["active_legs"], fusion=fusion)
     assert found.score == pytest.approx(report["score"])
     assert (found.score >= report["floor"]) is report["passes"]
 
