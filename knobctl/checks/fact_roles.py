@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from knobctl.knobs import Catalogue
+
 _SHARES: Final = ("fusion.weight.*", "ranker.*")
 _AGAINST_FLOOR: Final = ("floor.fused", *_SHARES)
 _RANKS: Final = ("floor.fused", "fusion.*", "ranker.*")
@@ -44,3 +46,16 @@ _BY_FACT: Final[Sequence[tuple[str, Sequence[str]]]] = (
 def roles_of(fact: str) -> Sequence[str]:
     """The roles, or patterns of roles, of the knobs on which a fact stands; all of them for a name that is none."""
     return next((roles for pattern, roles in _BY_FACT if fnmatchcase(fact, pattern)), EVERY_ROLE)
+
+
+def with_rank_constant(knobs: tuple[str, ...], catalogue: Catalogue) -> tuple[str, ...]:
+    """Add the rank constant to the knobs that a rule reads, where it moves what weights can give.
+
+    On the normalised scale a ceiling is a share of the weights; a raw sum divides each by the constant.
+    """
+    constant = catalogue.by_role.get("fusion.k")
+    if constant is None or constant.name in knobs or not catalogue.ceilings_move:
+        return knobs
+    weights = {f"fusion.weight.{ranker}" for ranker in catalogue.rankers}
+    reads_weights = any(catalogue[name].role in weights for name in knobs)
+    return (*knobs, constant.name) if reads_weights else knobs

@@ -261,10 +261,11 @@ class Reach:
 
         With the ranker's depth as rank, it is the highest floor that keeps all of its rows.
         """
-        if rank is None:
+        whole = self._whole(live)
+        if rank is None or not whole:
             return Fraction(0)
         constant = self.constants[ranker]
-        return Fraction(self.units[ranker] * (constant + 1), self._whole(live) * (constant + rank))
+        return Fraction(self.units[ranker] * (constant + 1), whole * (constant + rank))
 
     def largest_share(self, live: Names) -> Fraction:
         """The least that the best row can score: what the heaviest ranker's first row scores alone."""

@@ -95,6 +95,12 @@ class Catalogue:
             weighs=Weighs(weights[0].weighs) if weights else Weighs.SCORE,
         )
 
+    @property
+    def ceilings_move(self) -> bool:
+        """Whether another rank constant moves the ceilings: it does where the sum is not divided."""
+        floor = self.by_role.get("floor.fused")
+        return floor is not None and (floor.scale or "").startswith("rrf_raw")
+
     def nearest(self, name: str) -> str | None:
         """The known name most like a mistyped one, in either spelling; None where nothing is near."""
         return nearest(name, self.by_any_name, cutoff=0.7)

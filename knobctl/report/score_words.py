@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from knobctl.fusion import Scale, Weighs
@@ -50,11 +51,14 @@ def _divided(reached: Reach, sum_of: str, found_by: tuple[str, ...]) -> str:
     """The sum, and on the normalised scale what it is divided by."""
     if reached.setup.formula.scale is Scale.RAW:
         return sum_of
-    most = " + ".join(first_row(reached, name) for name in reached.enabled)
+    if found_by == reached.enabled:
+        return "the same sum above and below"
+    setup = reached.setup
+    if setup.formula.weighs is Weighs.SCORE:
+        total = number_text(sum(setup.weights.values(), Fraction(0)))
+        return f"{sum_of} divided by {total}/({setup.k} + {setup.formula.first_rank})"
     return (
-        "the same sum above and below"
-        if found_by == reached.enabled
-        else f"{sum_of} divided by ({most})"
+        f"{sum_of} divided by ({' + '.join(first_row(reached, name) for name in reached.enabled)})"
     )
 
 
