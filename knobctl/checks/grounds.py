@@ -149,7 +149,8 @@ def earlier_grounds(base: Repository, now: Grounds, fleet: str | None) -> Ground
     """
     is_same_schema = base.catalogue is now.repository.catalogue
     known = now.validated if is_same_schema else frozenset()
-    used = [*used_documents(base), *_moved(base, now.repository)]
+    moved = list(_moved(base, now.repository))
+    used = [*used_documents(base, moved), *moved]
     fresh = [document for document in base.judged if id(document) not in known]
     fresh_used = [document for document in used if id(document) not in known]
     validation = validate_documents(fresh, fresh_used, base.catalogue, reading=base.findings)
@@ -201,11 +202,11 @@ def validated(repository: Repository, used: list[Document]) -> Validation:
     )
 
 
-def used_documents(repository: Repository) -> list[Document]:
-    """What the judged tenants stand on in files that are not judged."""
+def used_documents(repository: Repository, others: Iterable[Document] = ()) -> list[Document]:
+    """What the judged tenants, and others, stand on in files that are not judged."""
     layers = {
         id(layer): layer
-        for tenant in repository.tenants
+        for tenant in (*repository.tenants, *others)
         if tenant.layers
         for layer in repository.layers_of(tenant)
     }
