@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 FEW_INFOS: Final = 10
 """More infos than these are told by rule, unless all are asked for: a fleet has thousands."""
 NAMED: Final = 3
-"""How many tenants a finding that they share names."""
+"""How many tenants a line of text names where they share something."""
+NAMED_IN_REVIEW: Final = 8
+"""The same of an annotation and a comment."""
 
 
 def divided(

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Final
 from knobctl.finding import Severity
 from knobctl.report.checkout import gravest_first, is_whole_file, path_of, printable
 from knobctl.report.findings import summary_line
-from knobctl.report.folding import divided, grouped, infos_by_rule, listed, tenants_of
+from knobctl.report.folding import (
+    NAMED_IN_REVIEW,
+    divided,
+    grouped,
+    infos_by_rule,
+    listed,
+    tenants_of,
+)
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
@@ -77,7 +84,7 @@ def _title(answer: FindingsAnswer, finding: Finding) -> str:
 
 def _message(group: Sequence[Finding]) -> str:
     finding = group[0]
-    who = listed(tenants_of(group), spell=str)
+    who = listed(tenants_of(group), most=NAMED_IN_REVIEW, spell=str)
     lines = [f"{who}: {finding.message}" if who else finding.message]
     return "\n".join([*lines, finding.hint] if finding.hint else lines)
 

@@ -9,7 +9,7 @@ from knobctl.changes.diff import Op
 from knobctl.changes.paths import PathStyle, spell
 from knobctl.report.changes import origin_words
 from knobctl.report.comment import Block, Section
-from knobctl.report.folding import listed
+from knobctl.report.folding import NAMED_IN_REVIEW, listed
 from knobctl.report.markup import cell, prose, row, table_head
 from knobctl.text import spelled
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from knobctl.documents.model import Effective
     from knobctl.knobs import KnobValue
 
-NAMED: Final = 8
 _HEAD: Final = ("", "knob", "from", "to", "tenants", "")
 
 
@@ -77,7 +76,7 @@ def _rows(rows: Iterable[_Same], style: PathStyle) -> Iterator[Block]:
             cell(spell(change.steps, style)),
             _value(change.before, change.effective_before, unset=change.op is Op.SET),
             _value(change.after, change.effective_after, unset=change.op is Op.RESET),
-            listed(one.tenants, most=NAMED, spell=cell),
+            listed(one.tenants, most=NAMED_IN_REVIEW, spell=cell),
             prose(one.note, most=300).replace("|", "&#124;"),
         ]
         yield Block(row(cells), tells=len(one.tenants))

@@ -8,7 +8,14 @@ from knobctl.finding import Severity
 from knobctl.report.checkout import gravest_first, is_whole_file
 from knobctl.report.comment import Block, Section
 from knobctl.report.excerpt import excerpt
-from knobctl.report.folding import divided, grouped, infos_by_rule, listed, tenants_of
+from knobctl.report.folding import (
+    NAMED_IN_REVIEW,
+    divided,
+    grouped,
+    infos_by_rule,
+    listed,
+    tenants_of,
+)
 from knobctl.report.markup import code, collapsed, fence, html_code, prose
 from knobctl.text import count
 
@@ -19,8 +26,6 @@ if TYPE_CHECKING:
     from knobctl.finding import Finding
     from knobctl.report.formats import FindingsAnswer
 
-NAMED: Final = 8
-"""How many tenants are named where they share something."""
 _MOST_EACH: Final = 12
 """Findings that one part tells; a tenant with more has the rest in the full report."""
 _MOST_TEXT: Final = 1000
@@ -110,7 +115,7 @@ def _part(
 
 
 def _names(names: Sequence[str]) -> str:
-    return listed(names, most=NAMED, spell=html_code)
+    return listed(names, most=NAMED_IN_REVIEW, spell=html_code)
 
 
 def _is_cut(finding: Finding) -> bool:
@@ -171,7 +176,7 @@ def _lines(findings: Iterable[Finding], report: Report) -> Iterator[Block]:
     """A line each, those that tenants share once."""
     for group in grouped(gravest_first(findings)):
         finding = group[0]
-        who = listed(tenants_of(group), most=NAMED, spell=code)
+        who = listed(tenants_of(group), most=NAMED_IN_REVIEW, spell=code)
         head = f"- {finding.severity.value} {code(finding.rule)} {_place(finding)}".rstrip()
         words = [f"{head}, {who}:" if who else f"{head}:"]
         words.append(prose(finding.message.partition("\n")[0], most=300))

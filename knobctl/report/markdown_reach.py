@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.model import exact_number
 from knobctl.fusion import reach
-from knobctl.fusion.numbers import fraction_text, number_text
+from knobctl.fusion.numbers import number_text
 from knobctl.knobs.fusion_setup import fusion_setup
 from knobctl.report.comment import Block, Section
-from knobctl.report.folding import listed
+from knobctl.report.folding import NAMED_IN_REVIEW, listed
 from knobctl.report.markup import collapsed, html_code, prose, row, table_head
 from knobctl.report.reach import passes
 from knobctl.text import number_word
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from knobctl.fusion import Reach, Setup
     from knobctl.fusion.reach import Names
 
-NAMED: Final = 8
 _FEW: Final = 3
 """Of more rankers than these, only each alone and all together are shown."""
 
@@ -75,7 +74,7 @@ def _key(setup: Setup) -> object:
 
 
 def _block(moved: _Moved) -> Block:
-    who = listed(moved.tenants, most=NAMED, spell=html_code)
+    who = listed(moved.tenants, most=NAMED_IN_REVIEW, spell=html_code)
     before, after = reach(moved.before), reach(moved.after)
     lines = [
         table_head(["found by", "ceiling", "passed down to rank", "passes now"]),
@@ -130,7 +129,7 @@ def _of(reached: Reach, found_by: Names) -> tuple[str, str]:
     if live != found_by:
         return "off", "off"
     found = reached.row(reached.enabled, live)
-    return fraction_text(found.ceiling), passes(found).strip()
+    return reached.told(found.ceiling), passes(found).strip()
 
 
 def _label(found: Sequence[Names], of: int) -> str:
