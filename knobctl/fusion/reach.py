@@ -117,35 +117,28 @@ class Reach:
     @cached_property
     def units(self) -> Mapping[str, int]:
         """What first rows add, as whole numbers in the same ratios: fractions are slow, and every question starts here."""
-        parts, whole = self._parts, self._common
-        return {name: part.numerator * (whole // part.denominator) for name, part in parts.items()}
+        return self._scaled[0]
 
     @cached_property
-    def constants(self) -> Mapping[str, int | Fraction]:
-        """By ranker, what its formula adds to a rank that counts from 1."""
-        formula, k = self.setup.formula, self.setup.k
-        return {name: formula.constant(k, weight) for name, weight in self.setup.weights.items()}
+    def _scaled(self) -> tuple[Mapping[str, int], int]:
+        """The units, and how many of them are a score of 1 on a raw sum; 0 where the sum is divided."""
+        formula, parts = self.setup.formula, self.setup.weights
+        raw = formula.scale is Scale.RAW
+        if raw or formula.weighs is Weighs.RANK:
+            parts = {name: weight / (self.constant(name) + 1) for name, weight in parts.items()}
+        whole = math.lcm(*(part.denominator for part in parts.values()))
+        units = {name: part.numerator * (whole // part.denominator) for name, part in parts.items()}
+        return units, whole if raw else 0
 
-    @cached_property
-    def _parts(self) -> Mapping[str, Fraction]:
-        """What each ranker's first row adds to the sum; in any unit where the sum is divided anyway."""
-        formula, weights = self.setup.formula, self.setup.weights
-        if formula.weighs is Weighs.SCORE and formula.scale is Scale.NORMALISED:
-            return weights
-        return {name: weight / (self.constants[name] + 1) for name, weight in weights.items()}
-
-    @cached_property
-    def _common(self) -> int:
-        return math.lcm(*(part.denominator for part in self._parts.values()))
-
-    @cached_property
-    def _is_raw(self) -> bool:
-        return self.setup.formula.scale is Scale.RAW
+    def constant(self, ranker: str) -> int | Fraction:
+        """What the formula adds to a ranker's rank, which counts from 1."""
+        setup = self.setup
+        return setup.formula.constant(setup.k, setup.weights[ranker])
 
     def _whole(self, live: Names) -> int:
         """How many units are a score of 1; 0 where there is no score."""
         total = sum(map(self.units.__getitem__, live))
-        return self._common if self._is_raw and total else total
+        return self._scaled[1] or total if total else 0
 
     def scores(self, live: Names) -> bool:
         """Whether there is a score while these rankers are live: their weights are not all 0."""
@@ -188,10 +181,10 @@ class Reach:
         """Give the last rank, the same in each of these lists, at which a hit passes; 0 if none does."""
         if not found_by:
             return 0
-        floor, constants = self.setup.floor, self.constants
+        floor = self.setup.floor
         if len(found_by) == 1 or self.setup.formula.weighs is Weighs.SCORE:
             ceiling = self.ceiling(live, found_by)
-            return last_rank(ceiling, floor=floor, k=constants[found_by[0]])
+            return last_rank(ceiling, floor=floor, k=self.constant(found_by[0]))
 
         def passes(rank: int) -> bool:
             return self.score(live, dict.fromkeys(found_by, rank)) >= floor
@@ -246,7 +239,7 @@ class Reach:
         """
         units = {name: self.units[name] for name in live}
         total = self._whole(live)
-        every = None if self._is_raw else total
+        every = None if self._scaled[1] else total
         above, below = floor.as_integer_ratio()
         found: dict[Names, Fraction] = {}
         for found_by in sorted(_subsets(live), key=len):
@@ -264,7 +257,7 @@ class Reach:
         whole = self._whole(live)
         if rank is None or not whole:
             return Fraction(0)
-        constant = self.constants[ranker]
+        constant = self.constant(ranker)
         return Fraction(self.units[ranker] * (constant + 1), whole * (constant + rank))
 
     def largest_share(self, live: Names) -> Fraction:
@@ -320,7 +313,7 @@ class Reach:
     def decimals(self) -> int:
         """Decimals of a floor: two on the normalised scale; of a raw sum three digits of the best score."""
         digits = 2
-        while self._is_raw and digits < MOST_DECIMALS and self.best_score * 10**digits < 100:
+        while self._scaled[1] and digits < MOST_DECIMALS and self.best_score * 10**digits < 100:
             digits += 1
         return digits
 
