@@ -117,7 +117,7 @@ class Policies:
 
 def title_of(document: Document) -> str:
     """The title of a policy's document; its id where it has none."""
-    return str(document.value.get("title", document.name))
+    return " ".join(str(document.value.get("title", document.name)).split())
 
 
 def load_policies(

@@ -301,3 +301,62 @@ def test_help_says_what_a_test_demands(inside: Inside) -> None:
         "A policy without a passing or without a failing example proves nothing: a warning" in told
     )
     assert "Nothing to test is exit 2" in told
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ('severity = "off"\nreason = "r"', "severity.pipeline-width.severity"),
+        ('severity = "info"', "severity.pipeline-width.reason"),
+        ('severity = "info"\nreason = ""', "severity.pipeline-width.reason"),
+    ],
+)
+def test_a_severity_needs_a_reason_and_switches_nothing_off(
+    inside: Inside, setting: str, words: str
+) -> None:
+    """Only a waiver does, with an approver and a last day."""
+    inside.write("knobctl.toml", f"[severity.pipeline-width]\n{setting}\n")
+    for command in (["list"], ["show", "pipeline-width"], ["test"]):
+        result = inside("policy", *command)
+        assert (result.code, result.out, words in result.err) == (4, "", True)
+
+
+def test_examples_are_asked_with_the_severity_that_the_policy_states(inside: Inside) -> None:
+    """A repository that weighs an info as an error does not break the examples of the info."""
+    inside.write(
+        "knobctl.toml", '[severity.floor-cuts-candidates]\nseverity = "error"\nreason = "r"\n'
+    )
+    assert inside("policy", "test", "floor-cuts-candidates").code == 0
+    assert (
+        "floor-cuts-candidates  error  built in"
+        in inside("policy", "show", "floor-cuts-candidates").out
+    )
+
+
+def test_what_a_policy_says_drives_no_terminal(inside: Inside) -> None:
+    """Titles, words, examples and reasons are shown with their escapes."""
+    inside.write(
+        "p.yaml",
+        'policy: p\ntitle: "a \\e[31mred\\u202e title"\nseverity: info\nwhen: "true"\nmessage: "x\\e[2J"\n'
+        'examples: {fail: [{owner: "\\e]0;t\\a"}], pass: [{owner: "\\e[1m"}]}\n---\n'
+        'waiver: w\nrule: p\ntenants: [a]\nreason: "\\e[5m"\napproved_by: "\\e[7m"\nexpires: 2099-01-01\n',
+    )
+    for command in (["list"], ["show", "p"], ["test", "p"]):
+        told = inside("policy", *command)
+        assert not re.search("[\x1b\x07\u202e]", told.out + told.err)
+    assert "a \\x1b[31mred\\u202e title" in inside("policy", "show", "p").out
+
+
+def test_a_policy_by_its_tenant_is_seen_from_every_folder_of_the_repository(inside: Inside) -> None:
+    """The policies in force are those of the whole repository, wherever in it PATH lies."""
+    inside.write("knobctl.toml", "")
+    inside.write("rules/two.yaml", TWO_PEOPLE)
+    inside.write("tenants/a.yaml", "tenant: a\nknobs: {}\n")
+    for path in (".", "tenants", "tenants/a.yaml", "rules/two.yaml"):
+        assert "floor-needs-two-people" in inside("policy", "list", path).out
+        shown = inside("policy", "show", "floor-needs-two-people", "--path", path)
+        assert (shown.code, shown.out.splitlines()[0]) == (
+            0,
+            "floor-needs-two-people  error  rules/two.yaml:1",
+        )
+        assert inside("policy", "test", "floor-needs-two-people", "--path", path).code == 0
