@@ -49,10 +49,19 @@ def demanded(
         if demand is None or before is None:
             continue
         faulty = faulty_knobs(repository, tenant, now.validation)
-        moved = Moved(repository.effective(tenant), before, faulty)
+        encoder = _encoder_before(tenant, earlier)
+        moved = Moved(repository.effective(tenant), before, faulty, encoder)
         found = list(evidence_findings(moved, demand, files, today))
         if found:
             yield moved.effective, found
+
+
+def _encoder_before(tenant: Document, earlier: Earlier | None) -> str | None:
+    """The embedder that the tenant's fleet named at the base."""
+    document = earlier.document(tenant) if earlier else None
+    fleet = earlier.then.fleet_of(document) if earlier and document else None
+    demand = demand_of(fleet) if fleet else None
+    return demand.encoder if demand else None
 
 
 def _before(

@@ -68,6 +68,8 @@ class Moved(NamedTuple):
     before: Mapping[str, KnobValue]
     faulty: Collection[str] = ()
     """Knobs of which nothing can be said."""
+    encoder: str | None = None
+    """The embedder that the fleet named before; None where it named none."""
 
     @property
     def tenant(self) -> Document:
@@ -79,6 +81,12 @@ class Moved(NamedTuple):
         if knob in self.faulty or knob not in self.before:
             return False
         return self.before[knob] != self.effective.values[knob]
+
+    def unsettled(self, knob: str, demand: Demand) -> bool:
+        """Whether a number that is written stays, while the embedder that it is bound to changes."""
+        if self.encoder is None or demand.encoder in {None, self.encoder} or knob in self.faulty:
+            return False
+        return knob in self.effective.desired and self.effective.catalogue[knob].needs_evidence
 
 
 class Evidences:
@@ -115,7 +123,7 @@ def evidence_findings(
         today: The day; evidence of this day is 0 days old.
     """
     for knob in demand.knobs:
-        if not moved.changed(knob):
+        if not moved.changed(knob) and not moved.unsettled(knob, demand):
             continue
         named = [_of_tenant(one, moved.tenant.name) for one in files.of(moved.tenant)]
         covering = [one for one in named if isinstance(one, Evidence) and knob in one.knobs]
@@ -169,7 +177,7 @@ def _missing(
         demand,
         knob,
         "evidence-missing",
-        f"{_change(moved, knob)} without evidence, which {demand.name} demands: {why}",
+        f"{_change(moved, demand, knob)} without evidence, which {demand.name} demands: {why}",
         f"measure {knob} {spelled(moved.effective.values[knob])}, and name the file under evidence; "
         f"{_WAIVE} evidence-missing",
     )
@@ -181,7 +189,7 @@ def _stale(moved: Moved, demand: Demand, knob: str, one: Evidence, doubts: list[
         demand,
         knob,
         "evidence-stale",
-        f"{_change(moved, knob)} on evidence that does not hold, {one.path}: {'; '.join(doubts)}",
+        f"{_change(moved, demand, knob)} on evidence that does not hold, {one.path}: {'; '.join(doubts)}",
         f"measure it again, as {demand.name} demands; {_WAIVE} evidence-stale",
     )
 
@@ -189,8 +197,11 @@ def _stale(moved: Moved, demand: Demand, knob: str, one: Evidence, doubts: list[
 _WAIVE = "for some tenants, until a day, a waiver lets it off: rule"
 
 
-def _change(moved: Moved, knob: str) -> str:
+def _change(moved: Moved, demand: Demand, knob: str) -> str:
     before, after = moved.before[knob], moved.effective.values[knob]
+    if not moved.changed(knob):
+        embedder = f"the embedder changes from {moved.encoder} to {demand.encoder}"
+        return f"{embedder} and {knob} stays {spelled(after)},"
     return f"{knob} changes from {spelled(before)} to {spelled(after)}"
 
 

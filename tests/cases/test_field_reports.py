@@ -33,7 +33,6 @@ REPORTS: dict[str, dict[str, Any]] = {
 ELSEWHERE = {
     "FR-018": "tests/engine/test_retrieval_calls.py: the engine in the process and the one behind a port answer alike",
     "FR-026": "tests/server/retrieval/test_floor.py: what is kept and what is removed are the candidates",
-    "FR-074": "calibration has its own issue; evidence of another embedder is stale by the fleet's rules of evidence",
     "FR-102": "tests/server/retrieval/test_field_reports.py: the age of a cached set is looked at when it is read",
 }
 """What no command answers: a test of the engine, or the issue that will."""
@@ -638,9 +637,40 @@ def fr_072(inside: Inside) -> None:
     assert "written as 0, which means the default" in resolved
 
 
+FLEET = """\
+fleet: default
+evidence:
+  required_for: [vector_min_cosine, no_match_min_cosine, dedup_min_similarity]
+  encoder: %s
+"""
+
+
+def swapped(inside: Inside, **knobs: float) -> Result:
+    """Check a branch that gives acme another embedder and leaves its cosines as they were."""
+    inside.write("knobctl.toml", "")
+    inside.write("acme.yaml", acme(**knobs))
+    inside.write("fleet.yaml", FLEET % "all-MiniLM-L6-v2")
+    committed(inside)
+    inside.write("fleet.yaml", FLEET % "bge-m3")
+    return inside("check", "--base", "HEAD", "--format", "json")
+
+
+@report
+def fr_074(inside: Inside) -> None:
+    """The embedder was swapped and the cut-off stayed: the gate stops, and names it. The curve comes with calibration."""
+    done = swapped(inside, vector_min_cosine=0.4)
+    assert (done.code, done.rules[0]) == (4, "evidence-missing")
+    told = said(inside("check", "--base", "HEAD"))
+    assert "the embedder changes from all-MiniLM-L6-v2 to bge-m3" in told
+    assert "vector_min_cosine stays 0.4, without evidence" in told
+
+
 @report
 def fr_075(inside: Inside) -> None:
-    """Five gates hang on the embedder and two are documented: here they stand in one list."""
+    """Five gates hang on the embedder and two are documented: here all stand in one list, and each that is set is named."""
+    cosines = {"vector_min_cosine": 0.2, "no_match_min_cosine": 0.25, "dedup_min_similarity": 0.97}
+    found = swapped(inside, **cosines).json["findings"]
+    assert {one["field_path"] for one in found if one["rule"] == "evidence-missing"} == set(cosines)
     told = said(inside("explain"))
     listed = told.partition("due evidence, and anew when the embedder changes")[2].partition(".")[0]
     for knob in inside("explain", "--format", "json").json["knobs"]:

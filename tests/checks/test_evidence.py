@@ -340,3 +340,29 @@ def test_it_holds_exactly_where_every_bound_does(
         and value == measured
     )
     assert [finding.rule for finding in findings] == ([] if holds else ["evidence-stale"])
+
+
+def test_another_embedder_unsettles_every_number_that_is_written(inside: Inside) -> None:
+    """No knob changes, the fleet's embedder does: what was measured with the old one is stale, what never was is missing."""
+    bound = FLEET.replace(
+        "[retrieval_min_score, rrf_k]", "[retrieval_min_score, vector_min_cosine, rrf_k]"
+    )
+    write(inside, evidence(), fleet=bound)
+    inside.write("bolt.yaml", "tenant: bolt\nknobs: {vector_min_cosine: 0.3, rrf_k: 30}\n")
+    inside.write("plain.yaml", "tenant: plain\nknobs: {}\n")
+    commit(inside)
+    inside.write("fleet.yaml", bound.replace("all-MiniLM-L6-v2", "bge-m3"))
+    answer = inside("check", "--base", "HEAD", "--format", "json").json
+    said = {
+        (one["rule"], one["tenant"], one["field_path"], one["standing"]): one["message"]
+        for one in answer["findings"]
+    }
+    assert list(said) == [
+        ("evidence-stale", "acme", "retrieval_min_score", False),
+        ("evidence-missing", "bolt", "vector_min_cosine", False),
+    ]
+    assert all(
+        words.startswith("the embedder changes from all-MiniLM-L6-v2 to bge-m3 and ")
+        for words in said.values()
+    )
+    assert answer["exit_code"] == 4
