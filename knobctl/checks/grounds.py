@@ -85,7 +85,9 @@ class Grounds:
 
     def strangers(self) -> list[Finding]:
         """Tenants that waivers and fleets name and that have no document; of a part nobody could say."""
-        if not self._is_whole:
+        repository = self.repository
+        unread = any(one.rule == "unreadable-file" for one in repository.findings)
+        if not self._is_whole or unread or any(one.troubles for one in repository.texts.values()):
             return []
         from knobctl.checks.named_tenants import stranger_findings
 
