@@ -187,7 +187,7 @@ def _knob(name: str, prop: Mapping[str, Any], number: int) -> Knob:
         minimum=minimum,
         maximum=maximum,
         choices=tuple(prop.get("enum", ())),
-        default=extra.get("default", prop.get("default", prop.get("enum", [0])[0])),
+        default=_default(prop, extra, kind),
         title=prop.get("title", name),
         description=prop.get("description", ""),
         zero=extra.get("zero", "0 = platform default"),
@@ -209,6 +209,13 @@ def _knob(name: str, prop: Mapping[str, Any], number: int) -> Knob:
         first_rank=extra.get("first_rank", 1),
         weighs=extra.get("weighs", "score"),
     )
+
+
+def _default(prop: Mapping[str, Any], extra: Mapping[str, Any], kind: KnobType) -> KnobValue:
+    """The default as its knob holds it: a double that is written as 1 is 1.0."""
+    default: KnobValue = extra.get("default", prop.get("default", prop.get("enum", [0])[0]))
+    whole = kind is KnobType.DOUBLE and type(default) is int and abs(default) < 2**1023
+    return float(default) if whole else default
 
 
 def _type(prop: Mapping[str, Any], proto: Mapping[str, Any]) -> KnobType:
