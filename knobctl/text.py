@@ -29,6 +29,11 @@ def visible(text: str, *, keep: str = "") -> str:
     """
     if "::" in text or "##" in text:
         text = _COMMAND.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return printable(text, keep=keep)
+
+
+def printable(text: str, *, keep: str = "") -> str:
+    """Replace what cannot be seen as `visible` does; for formats in which nothing begins a line of its own."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_escaped(char) if char not in keep else char for char in text)

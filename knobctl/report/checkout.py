@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from knobctl.text import visible
+from knobctl.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,9 +35,9 @@ def anchor(report: Report, finding: Finding) -> str | None:
     return next((path for path in found if path is not None), None)
 
 
-def printable(path: str) -> str:
+def path_text(path: str) -> str:
     """A file's name as text: bytes that are none, and what drives a terminal, by their escapes."""
-    return visible(os.fsencode(path).decode("utf-8", "backslashreplace"))
+    return printable(os.fsencode(path).decode("utf-8", "backslashreplace"))
 
 
 def is_whole_file(place: Location) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from typing import TYPE_CHECKING
 
 from knobctl.report.checkout import anchor
@@ -33,7 +32,7 @@ def fingerprints(report: Report, findings: Sequence[Finding]) -> list[str]:
         key = (one.rule, one.tenant or "", one.field_path or "", anchor(report, one) or "")
         seen[key] = seen.get(key, 0) + 1
         words = "\0".join((*key, str(seen[key])))
-        found[at] = hashlib.sha256(os.fsencode(words)).hexdigest()
+        found[at] = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
     return found
 
 

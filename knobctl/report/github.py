@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from knobctl.finding import Severity
-from knobctl.report.checkout import gravest_first, is_whole_file, path_of, printable
+from knobctl.report.checkout import gravest_first, is_whole_file, path_of, path_text
 from knobctl.report.findings import summary_line
 from knobctl.report.folding import (
     NAMED_IN_REVIEW,
@@ -19,7 +19,7 @@ from knobctl.report.folding import (
     listed,
     tenants_of,
 )
-from knobctl.text import count, visible
+from knobctl.text import count, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ def _annotation(answer: FindingsAnswer, group: Sequence[Finding]) -> str:
     finding = group[0]
     place = finding.primary
     path = path_of(answer.report, place.file) if place else None
-    properties = {"file": printable(path), **_lines(place)} if path and place else {}
+    properties = {"file": path_text(path), **_lines(place)} if path and place else {}
     command = _COMMANDS[finding.severity] if finding.counts else "notice"
     return _command(command, {**properties, "title": _title(answer, finding)}, _message(group))
 
@@ -91,6 +91,6 @@ def _message(group: Sequence[Finding]) -> str:
 
 def _command(name: str, properties: dict[str, str], words: str) -> str:
     told = ",".join(
-        f"{key}={visible(value).translate(_PROPERTY)}" for key, value in properties.items()
+        f"{key}={printable(value).translate(_PROPERTY)}" for key, value in properties.items()
     )
-    return f"::{name} {told}::{visible(words, keep=chr(10)).translate(_DATA)}"
+    return f"::{name} {told}::{printable(words, keep=chr(10)).translate(_DATA)}"

@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.finding import Severity
-from knobctl.report.checkout import anchor, gravest_first, path_of, printable
+from knobctl.report.checkout import anchor, gravest_first, path_of, path_text
 from knobctl.report.fingerprints import fingerprints
-from knobctl.text import visible
+from knobctl.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def _entry(answer: FindingsAnswer, finding: Finding, fingerprint: str) -> dict[s
         "fingerprint": fingerprint,
         "severity": _SEVERITIES[finding.severity] if finding.counts else "info",
         "location": {
-            "path": printable(path) if path else "-",
+            "path": path_text(path) if path else "-",
             "lines": {"begin": own.line if own else 1},
         },
     }
@@ -60,4 +60,4 @@ def _description(answer: FindingsAnswer, finding: Finding) -> str:
         words.append(f" [waived by {finding.waived_by}{f', until {until}' if until else ''}]")
     if finding.standing:
         words.append(" [standing: the base has it too]")
-    return visible("".join(words))
+    return printable("".join(words))

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape, quoteattr
 
 from knobctl.finding import Severity
-from knobctl.report.checkout import path_of, printable
+from knobctl.report.checkout import path_of, path_text
 from knobctl.report.findings import finding_text
-from knobctl.text import visible
+from knobctl.text import printable, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -80,7 +80,7 @@ def _suites(answer: FindingsAnswer) -> dict[str, list[_Case]]:
 
 def _name(answer: FindingsAnswer, source: str) -> str:
     path = path_of(answer.report, source)
-    return printable(path) if path else visible(source) or f"knobctl {answer.report.command}"
+    return path_text(path) if path else visible(source) or f"knobctl {answer.report.command}"
 
 
 def _cases(answer: FindingsAnswer, findings: Iterable[Finding], tenant: str | None) -> list[_Case]:
@@ -151,12 +151,12 @@ def _case(case: _Case, suite: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return escape(_legal(text, keep="\n"))
+    return escape(_legal(visible(text, keep="\n")))
 
 
 def _quoted(text: str) -> str:
-    return quoteattr(_legal(text))
+    return quoteattr(_legal(printable(text)))
 
 
-def _legal(text: str, *, keep: str = "") -> str:
-    return _NO_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", visible(text, keep=keep))
+def _legal(text: str) -> str:
+    return _NO_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from knobctl.text import visible
+from knobctl.text import printable, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,7 +41,7 @@ def shortened(text: str, most: int) -> str:
 
 def code(text: str, *, most: int = 200) -> str:
     """A text as a code span: nothing in it is read as anything."""
-    plain = shortened(visible(text), most)
+    plain = shortened(printable(text), most)
     if not plain.strip():
         return f"<code>{plain.replace(' ', '&nbsp;')}</code>"
     ticks = "`" * (max((len(run) for run in _TICKS.findall(plain)), default=0) + 1)
@@ -51,7 +51,7 @@ def code(text: str, *, most: int = 200) -> str:
 
 def html_code(text: str, *, most: int = 200) -> str:
     """A text as code in HTML, for a summary; and in a table, where a bar would end the cell."""
-    plain = shortened(visible(text), most)
+    plain = shortened(printable(text), most)
     return f"<code>{_NO_TEXT.sub(lambda found: f'&#{ord(found[0])};', plain)}</code>"
 
 

@@ -18,7 +18,7 @@ from knobctl.report.fingerprints import fingerprints
 from knobctl.report.folding import grouped, tenants_of
 from knobctl.report.pieces import json_pieces
 from knobctl.report.rule_words import RuleWords, rule_words
-from knobctl.text import count, visible
+from knobctl.text import count, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -69,9 +69,9 @@ def _driver(rules: Mapping[str, RuleWords]) -> dict[str, Any]:
 def _rule(name: str, words: RuleWords) -> dict[str, Any]:
     return {
         "id": name,
-        "shortDescription": {"text": visible(words.title)},
-        "fullDescription": {"text": visible(f"{words.title}.")},
-        "help": {"text": visible(words.help, keep="\n")},
+        "shortDescription": {"text": printable(words.title)},
+        "fullDescription": {"text": printable(f"{words.title}.")},
+        "help": {"text": printable(words.help, keep="\n")},
         "defaultConfiguration": {"level": _LEVELS[words.severity]},
         "properties": {
             "tags": [words.kind],
@@ -145,7 +145,7 @@ def _message(finding: Finding, sharing: Sequence[str]) -> str:
         more = len(sharing) - 1 - len(others)
         rest = f" and {count(more, 'more tenant')}" if more else ""
         lines.append(f"The same for {', '.join(others)}{rest}.")
-    return _LINK.sub(r"\\[", visible("\n".join(lines), keep="\n"))
+    return _LINK.sub(r"\\[", printable("\n".join(lines), keep="\n"))
 
 
 def _locations(finding: Finding, report: Report) -> list[dict[str, Any]]:
@@ -183,7 +183,7 @@ def _related(related: Sequence[Related], report: Report) -> list[dict[str, Any]]
             found.append(
                 {
                     "id": number,
-                    "message": {"text": _LINK.sub(r"\\[", visible(other.message))},
+                    "message": {"text": _LINK.sub(r"\\[", printable(other.message))},
                     "physicalLocation": _physical(path, other.location),
                 }
             )
@@ -198,6 +198,6 @@ def _standing(answer: FindingsAnswer, finding: Finding) -> dict[str, Any]:
         until = answer.report.waivers.get(finding.waived_by)
         words = f"waiver {finding.waived_by}" + (f", until {until}" if until else "")
         found["suppressions"] = [
-            {"kind": "external", "status": "accepted", "justification": visible(words)}
+            {"kind": "external", "status": "accepted", "justification": printable(words)}
         ]
     return found
