@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-FLOORS = Path(__file__).parents[1] / "examples" / "floors.py"
+from tests.cli.inside import Inside
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+FLOORS = EXAMPLES / "floors.py"
 ROW = re.compile(r"^(\d\.\d\d) +(\d+) of (\d+) .* (\d+) of (\d+)$", re.MULTILINE)
 
 
@@ -28,3 +31,11 @@ def test_the_table_of_floors_jumps_at_a_third(tmp_path: Path) -> None:
     measured = {"0.30": 25, "0.33": 52, "0.34": 83, "0.66": 580, "0.70": 2073}
     for floor, count in measured.items():
         assert lost[floor] == pytest.approx(count, rel=0.2), floor
+
+
+def test_the_policies_to_take_over_do_what_their_examples_say(inside: Inside) -> None:
+    """Each passes what it says and finds fault with what it says."""
+    own = sorted(path.stem for path in (EXAMPLES / "policies").glob("*.yaml"))
+    result = inside("policy", "test", *own, "--path", EXAMPLES / "policies", "--fail-on", "warning")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith(f"{len(own)} policies, ")
