@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knobctl.finding import Severity
@@ -161,3 +161,76 @@ def test_a_waiver_that_was_stale_before_is_standing(text: str) -> None:
     assert int(checked(text + HIGH).exit_code(Severity.WARNING)) != 0
     fresh = checked(text + HIGH, base=HIGH)
     assert [one.standing for one in fresh.findings if one.rule.startswith("waiver-")] == [False]
+
+
+@st.composite
+def several(draw: st.DrawFn) -> list[tuple[frozenset[str], dict[str, str], int, str]]:
+    """Waivers of one rule: for whom, how many days still, up to what."""
+    tenants = st.frozensets(st.sampled_from(["acme", "bolt", "cinder"]), min_size=1)
+    labels = st.dictionaries(
+        st.sampled_from(["tier", "region"]), st.sampled_from(["a", "b"]), min_size=1
+    )
+    return draw(
+        st.lists(
+            st.tuples(
+                tenants | st.just(frozenset()),
+                labels,
+                st.integers(-2, 3),
+                st.sampled_from(["", "0.4", "0.45", "0.450000000000000000001", "1"]),
+            ),
+            max_size=6,
+        )
+    )
+
+
+@settings(max_examples=40)
+@given(several(), st.sampled_from(["acme", "bolt"]), st.sampled_from(["a", "b"]))
+def test_the_carrier_is_the_valid_waiver_that_holds_longest(
+    drawn: list[tuple[frozenset[str], dict[str, str], int, str]], name: str, tier: str
+) -> None:
+    """Whatever the others are: for whom, how long, up to what; said once more in plain loops."""
+    text, covering, valid = "", [], []
+    for number, (tenants, labels, days, up_to) in enumerate(drawn):
+        who = f"tenants: {sorted(tenants)}" if tenants else f"labels: {labels}"
+        last = (TODAY + timedelta(days=days)).isoformat()
+        text += waiver(who=who, expires=last, up_to=up_to).replace(
+            "waiver: w", f"waiver: w{number}"
+        )
+        own = {"tier": tier, "region": "a"}
+        concerned = name in tenants if tenants else labels.items() <= own.items()
+        if concerned and up_to != "0.4":
+            covering.append((number, days))
+            if days >= 0:
+                valid.append((number, days))
+    tenant = HIGH.replace("acme", name) + f"labels: {{tier: {tier}, region: a}}\n"
+    report = checked(text + tenant)
+    longest = max((days for _, days in valid), default=None)
+    carriers = [f"w{number}" for number, days in valid if days == longest]
+    assert by_rule(report)[CEILING].waived_by in (carriers or [None])
+    unused = {one.value for one in report.findings if one.rule == "waiver-unused"}
+    known = [one for one in drawn if not one[0] or name in one[0]]
+    assert unused <= {f"w{number}" for number in range(len(drawn))} - {
+        f"w{number}" for number, _ in covering
+    }
+    idle = [
+        f"w{number}"
+        for number, one in enumerate(drawn)
+        if one in known and one[2] >= 0 and number not in dict(covering)
+    ]
+    assert unused == set(idle)
+    expired = [one for one in report.findings if one.rule == "waiver-expired"]
+    assert len(expired) == sum(days < 0 for _, _, days, _ in drawn)
+
+
+def test_an_unknown_tenant_is_told_once() -> None:
+    """That its waiver covers nothing follows from it."""
+    found = by_rule(checked(waiver(who="tenants: [acme1]") + HIGH))
+    assert found["unknown-tenant"].hint == "did you mean acme?"
+    assert "waiver-unused" not in found
+
+
+def test_the_nearest_name_is_not_forced() -> None:
+    """A name like none says what to do instead."""
+    found = by_rule(checked(waiver(who="tenants: [acme, zzz]") + HIGH))
+    assert found["unknown-tenant"].hint == "take it out where the tenant is gone"
+    assert found[CEILING].waived_by == "w"
