@@ -82,6 +82,9 @@ def read_config(
         if knob is None:
             unknown[name] = raw
             continue
+        if raw is None and knob.unset is None and knob.name not in seen:
+            seen.add(knob.name)
+            continue
         value = knob_value(knob, raw)
         if value is None or knob.name in seen:
             unknown[knob.name] = raw

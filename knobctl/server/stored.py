@@ -12,7 +12,7 @@ import rfc8785
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from knobctl.knobs import Catalogue, KnobValue
+    from knobctl.knobs import Catalogue, Knob, KnobValue
     from knobctl.server.store.interface import KnobsRow
 
 T = TypeVar("T")
@@ -75,7 +75,9 @@ def opened(row: KnobsRow, catalogue: Catalogue) -> Stored | None:
     except rfc8785.CanonicalizationError:
         return None
     values: dict[str, Any] = {
-        knob.name: row.values[knob.name] for knob in catalogue if knob.name in row.values
+        knob.name: row.values[knob.name]
+        for knob in catalogue
+        if knob.name in row.values and not _is_absent(knob, row.values[knob.name])
     }
     if not whole or not all(catalogue[name].accepts(value) for name, value in values.items()):
         return None
@@ -87,6 +89,11 @@ def opened(row: KnobsRow, catalogue: Catalogue) -> Stored | None:
         updated_by=row.updated_by,
         head_hash=row.head_hash,
     )
+
+
+def _is_absent(knob: Knob, value: object) -> bool:
+    """Whether a column holds nothing because its knob is not set; of other knobs, NULL is damage."""
+    return value is None and knob.unset is None
 
 
 def _digest(row: KnobsRow, catalogue: Catalogue) -> str:
