@@ -12,9 +12,11 @@ from knobctl.cli.showing import answer, keep_documents, showing_options, shown
 from knobctl.report.formats import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from knobctl.changes.comparing import TenantDiff
+    from knobctl.changes.foresight import Foreseen
+    from knobctl.checks.report import Report
     from knobctl.cli.session import Session
     from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
@@ -53,7 +55,6 @@ def command(
     from the commit at which HEAD left REV, judged by its own settings, schema, policies and
     waivers. With --base or --live it shows for each changed tenant what changes in force.
     """
-    from knobctl.changes.foresight import foresee
     from knobctl.checks.judging import check_repository
     from knobctl.checks.policies import rule_ids
     from knobctl.cli.session import Session
@@ -76,14 +77,12 @@ def command(
             fleet=session.fleet,
         )
         changes, removed = _changes(repository, earlier, held, fleet, report.unsure)
-        guards = foresee(repository, changes or (), report, named=fleet, now=session.now())
+        guards = _guards(session, repository, changes, report, fleet) if changes else ()
         adopted = None
         if last_day is not None:
             adopted = write_waivers(report, repository, adoption, session.today, last_day)
-            if adopted.files:  # what is left is what the next run says
-                whole = session.repository(paths, tenant=tenant)
-                repository = whole.within(whole.fleet(session.fleet) if session.fleet else None)
-                report = check_repository(repository, today=session.today, fleet=session.fleet)
+            if adopted.files:
+                report = _again(session, paths, tenant)
         return answer(
             settings,
             report,
@@ -125,3 +124,24 @@ def _changes(
     else:
         diffs = diff_live(repository, held or {}, unsure=unsure)
     return [diff for diff in diffs if diff.changes], removed
+
+
+def _guards(
+    session: Session,
+    repository: Repository,
+    changes: Sequence[TenantDiff],
+    report: Report,
+    fleet: Document | None,
+) -> Sequence[Foreseen]:
+    from knobctl.changes.foresight import foresee
+
+    return foresee(repository, changes, report, named=fleet, now=session.now())
+
+
+def _again(session: Session, paths: tuple[str, ...], tenant: str | None) -> Report:
+    """Check once more: what is left after waivers were written is what the next run says."""
+    from knobctl.checks.judging import check_repository
+
+    whole = session.repository(paths, tenant=tenant)
+    repository = whole.within(whole.fleet(session.fleet) if session.fleet else None)
+    return check_repository(repository, today=session.today, fleet=session.fleet)
