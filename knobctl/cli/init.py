@@ -116,7 +116,9 @@ def _refuse_a_repository(settings: Settings, folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{visible(str(folder))} is no folder")
     root, _ = repository_root(folder.absolute())
-    hint = "nothing was written; make one in an empty folder, and take from it what is missing here"
+    hint = (
+        "Nothing was written. Make one in an empty folder, and take from it what is missing here."
+    )
     if (root / SETTINGS_FILE).exists():
         raise RefusedError(
             f"{visible(str(root))} is a knob repository already ({SETTINGS_FILE}).", hint=hint
@@ -154,7 +156,8 @@ def _text(folder: Path, made: Scaffolded, source: str | None, *, dry_run: bool) 
 
     here = folder == Path()
     did = "would be written" if dry_run else "written"
-    lines = [f"{count(len(made.written), 'file')} {did} to {visible(str(folder))}"]
+    where = "here" if here else f"to {visible(str(folder))}"
+    lines = [f"{count(len(made.written), 'file')} {did} {where}"]
     lines += [f"  {name}" for name in made.written]
     if made.left:
         lines.append(f"left as they are: {', '.join(made.left)}")

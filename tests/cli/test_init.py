@@ -116,7 +116,7 @@ def test_a_repository_is_refused_before_anything_is_written(inside: Inside, ther
     done = inside("init", "sub/knobs" if there.startswith("sub") else ".")
     assert done.code == 6
     assert "already" in done.err
-    assert "nothing was written" in done.err
+    assert "Nothing was written." in done.err
     assert files(inside.folder) == before
 
 

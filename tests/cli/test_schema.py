@@ -41,6 +41,17 @@ def test_a_schema_has_three_names(knobctl: Knobctl) -> None:
     assert len({knobctl("schema", name).out for name in names}) == 1
 
 
+def test_a_bundled_schema_is_one_file(knobctl: Knobctl) -> None:
+    """With what it refers to inside it, by every name; only of a shipped schema, as json."""
+    done = knobctl("schema", "knob-set", "--bundled")
+    assert done.code == 0
+    assert set(done.json["$defs"]) >= {"tenant", "policy", "context-engine-knobs"}
+    assert knobctl("schema", "knob-set.v1.schema.json", "--bundled").out == done.out
+    for arguments in (["--bundled"], ["context-engine-knobs", "--bundled", "--as", "sql"]):
+        refused = knobctl("schema", *arguments)
+        assert (refused.code, refused.out) == (2, "")
+
+
 def test_the_knobs_derive(knobctl: Knobctl) -> None:
     """The reference page is the committed one; the SQL runs; the .proto has the service."""
     page = Path(__file__).parents[2] / "docs" / "knobs.md"
