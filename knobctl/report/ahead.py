@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.finding import Severity
 from knobctl.text import count
@@ -11,20 +11,43 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from knobctl.changes.foresight import Foreseen
+    from knobctl.changes.guards import Refusal
     from knobctl.checks.adopting import Adoption
     from knobctl.checks.report import Report
+
+
+_FEW: Final = 5
+"""So many refusals of one guard are told; a fleet may protect thousands of tenants."""
 
 
 def guards_text(guards: Sequence[Foreseen]) -> str:
     """What a push of these changes will be asked; empty where nothing."""
     lines = []
     for one in guards:
-        told = [f"--allow {refusal.allowance}" for refusal in one.refusals if refusal.allowance]
-        asked = [refusal for refusal in one.refusals if not refusal.allowance]
-        told += ["--reason TEXT"] * any(refusal.guard == "reason" for refusal in asked)
+        first, more = _first(one)
+        told = [f"--allow {refusal.allowance}" for refusal in first if refusal.allowance]
+        told += ["--reason TEXT"] * any(refusal.guard == "reason" for refusal in first)
+        told += [f"and {more:,} more"] * bool(more)
         lines.append(f"apply --fleet {one.fleet} will ask: {' '.join(told) or 'for another way'}")
-        lines += [f"  {refusal.message}" for refusal in one.refusals]
+        lines += [f"  {message}" for message in guard_messages(one)]
     return "\n".join(lines)
+
+
+def guard_messages(one: Foreseen) -> list[str]:
+    """Why one fleet will ask, a line each; of many of one kind the first few."""
+    first, more = _first(one)
+    rest = [f"and {more:,} more of the kind; --format json has all"] if more else []
+    return [*(refusal.message for refusal in first), *rest]
+
+
+def _first(one: Foreseen) -> tuple[list[Refusal], int]:
+    seen: dict[str, int] = {}
+    first = []
+    for refusal in one.refusals:
+        seen[refusal.guard] = seen.get(refusal.guard, 0) + 1
+        if seen[refusal.guard] <= _FEW:
+            first.append(refusal)
+    return first, len(one.refusals) - len(first)
 
 
 def guards_json(guards: Sequence[Foreseen]) -> list[dict[str, Any]]:

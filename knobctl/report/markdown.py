@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from knobctl.errors import ExitCode
-from knobctl.report.ahead import adopted_text
+from knobctl.report.ahead import adopted_text, guard_messages
 from knobctl.report.changes import change_summary
 from knobctl.report.changes_comment import removed_words
 from knobctl.report.comment import comment
@@ -64,7 +64,7 @@ def _head(answer: FindingsAnswer) -> Iterator[str]:
     if answer.removed:
         yield removed_words(answer.removed)
     for guard in answer.guards:
-        asked = [f"- {prose(refusal.message)}" for refusal in guard.refusals]
+        asked = [f"- {prose(message)}" for message in guard_messages(guard)]
         yield f"**A push to fleet {code(guard.fleet)} will be asked:**\n\n" + "\n".join(asked)
     if answer.adopted:
         yield prose(adopted_text(answer.adopted, report))

@@ -253,3 +253,17 @@ def test_plan_and_set_obey_the_fleet_too(inside: Inside) -> None:
     assert "acme would change" in inside("plan", "--fleet", "production", *ENGINE).out
     result = inside("set", "acme", "rrf_k=30", "--yes", "--fleet", "production", *ENGINE)
     assert (result.code, "--allow protected=acme" in result.err) == (6, True)
+
+
+def test_a_fleet_that_protects_thousands_is_told_in_a_few_lines(inside: Inside) -> None:
+    """People get the first few and a count, machines all; a comment stays within its limit."""
+    names = [f"tenant-{number:04}" for number in range(500)]
+    inside.write("fleet.yaml", f"fleet: default\nprotected: [{', '.join(names)}]\n")
+    inside.write("t.yaml", "---\n".join(f"tenant: {one}\nknobs: {{rrf_k: 50}}\n" for one in names))
+    assert len(checked(inside, "--live", *ENGINE)["guards"]) == 500
+    text = inside("check", "--live", *ENGINE).out
+    assert "--allow protected=tenant-0004 and 495 more\n" in text
+    assert "tenant-0005 would change" not in text
+    comment = inside("check", "--live", "--format", "markdown", *ENGINE).out
+    assert len(comment) <= 60_000
+    assert "and 495 more of the kind" in comment
