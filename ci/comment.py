@@ -86,14 +86,15 @@ def is_own(comment: dict[str, Any], name: str, mark: str) -> bool:
 
 
 def has_news(answer: Path) -> bool:
-    """Whether a first comment is worth writing: something new was found, or something changes."""
+    """Whether a first comment is worth writing: something new was found, or a tenant changes or goes."""
     try:
         told = json.loads(answer.read_bytes())
     except (OSError, ValueError):
         return True
     summary = told["summary"]
     found = told["exit_code"] or summary["errors"] or summary["warnings"]
-    return bool(found) or any(one["changes"] for one in told.get("tenants", []))
+    changes = [one for one in told.get("tenants", []) if one["changes"]]
+    return bool(found or changes or told.get("removed_tenants"))
 
 
 def marked(report: str, name: str) -> tuple[str, str]:

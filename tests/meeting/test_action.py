@@ -151,6 +151,7 @@ def test_a_folder_of_a_larger_repository(origin: Git, tmp_path: Path, host: Code
     runner = checked_out(origin, tmp_path, host, merged=False)
     ran = runner.use(working_directory="knobs", paths="layers\ntenants/acme.yaml", base="HEAD")
     assert ran.code == 0, ran.log
+    assert host.own == []  # nothing is new, nothing changes: nobody is told
     whole = Runner(checkout=runner.checkout, temporary=runner.temporary, api=host.url)
     assert "file=knobs/layers/eu.yaml,line=3" in whole.use(working_directory="knobs").log
 

@@ -18,6 +18,8 @@ QUIET = {"exit_code": 0, "summary": {"errors": 0, "warnings": 0}, "tenants": []}
 LOUD = {"exit_code": 0, "summary": {"errors": 0, "warnings": 1}, "tenants": []}
 CHANGING = {**QUIET, "tenants": [{"tenant": "acme", "changes": [{"field_path": "rrf_k"}]}]}
 
+REMOVING = {**QUIET, "removed_tenants": ["acme"]}
+
 
 @pytest.fixture
 def host() -> Iterator[CodeHost]:
@@ -96,7 +98,9 @@ def test_two_uses_have_a_comment_each(step: Step, host: CodeHost) -> None:
     ]
 
 
-@pytest.mark.parametrize(("answer", "comments"), [(QUIET, 0), (LOUD, 1), (CHANGING, 1), (None, 1)])
+@pytest.mark.parametrize(
+    ("answer", "comments"), [(QUIET, 0), (LOUD, 1), (CHANGING, 1), (REMOVING, 1), (None, 1)]
+)
 def test_a_first_comment_has_something_to_say(
     step: Step, host: CodeHost, answer: object, comments: int
 ) -> None:
