@@ -75,7 +75,9 @@ def emptiness(reached: Reach) -> list[str]:
     ]
     empty = [live for (needed, _, _), lives in groups.items() if not needed for live in lives]
     if empty:
-        cases.append(f"always with {joined(('+'.join(live) for live in empty), 'or')} alone live")
+        cases.append(
+            f"with {joined(('+'.join(live) for live in empty), 'or')} alone live, whatever is found"
+        )
     return [f"Can be empty: {'; '.join(cases)}."]
 
 
