@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from knobctl.changes.diff import Change, diff_sets
@@ -86,14 +85,31 @@ def diff_base(
         base: Those of the revision.
         unsure: Tenants that are left out, as nobody knows what they want.
     """
-    tenants = [tenant for tenant in repository.tenants if tenant.name not in unsure]
-    return sorted((_diff_base(repository, base, tenant) for tenant in tenants), key=_by_tenant)
+    is_same_schema = repository.catalogue is base.catalogue
+    other_layers = repository.layers_unlike(base)
+
+    def is_unchanged(tenant: Document, then: Document | None) -> bool:
+        return then is tenant and is_same_schema and other_layers.isdisjoint(tenant.layers)
+
+    found = []
+    for tenant in repository.tenants:
+        if tenant.name not in unsure:
+            then = base.counterpart(tenant, repository)
+            unchanged = is_unchanged(tenant, then)
+            found.append(_diff_base(repository, base, tenant, then, unchanged=unchanged))
+    return sorted(found, key=_by_tenant)
 
 
-def _diff_base(repository: Repository, base: Repository, tenant: Document) -> TenantDiff:
-    document = base.counterpart(tenant, repository)
+def _diff_base(
+    repository: Repository,
+    base: Repository,
+    tenant: Document,
+    document: Document | None,
+    *,
+    unchanged: bool,
+) -> TenantDiff:
     before = base.place_of(document) if document else f"not at {base.revision}"
-    if document is tenant and _stand_on_same(tenant, repository, base):
+    if unchanged:
         return TenantDiff(tenant=tenant.name, changes=(), before=before, after=tenant.source)
     effective = repository.effective(tenant)
     then = base.effective(document).desired if document else {}
@@ -105,14 +121,6 @@ def _diff_base(repository: Repository, base: Repository, tenant: Document) -> Te
         after=tenant.source,
         effective=effective,
     )
-
-
-def _stand_on_same(tenant: Document, repository: Repository, base: Repository) -> bool:
-    """Whether a tenant whose document has not changed has the same layers and knobs too."""
-    if repository.catalogue is not base.catalogue:
-        return False
-    layers = zip_longest(repository.layers_of(tenant), base.layers_of(tenant))
-    return all(one is other for one, other in layers)
 
 
 def removed_tenants(

@@ -63,6 +63,7 @@ class Earlier:
         self._live, self._today = live, today
         self._asking = Asking(then.policies.in_force, alone=live is None)
         self._waiving = then.waiving(today)
+        self._other_layers = now.repository.layers_unlike(then.repository)
         self._documents: dict[int, Document | None] = {}
         self._seen: set[int] = set()
 
@@ -77,10 +78,7 @@ class Earlier:
         """Whether nothing that decides what is said of a tenant has changed."""
         if not self.then.is_as_now or self.document(tenant) is not tenant:
             return False
-        if not tenant.layers:
-            return True
-        layers = map(id, self.then.repository.layers_of(tenant))
-        return list(layers) == list(map(id, self.now.repository.layers_of(tenant)))
+        return not self._other_layers or self._other_layers.isdisjoint(tenant.layers)
 
     def stood(self, tenant: Document) -> Stood | None:
         """What the base said of a tenant, and counted; None where it has no such tenant."""

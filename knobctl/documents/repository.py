@@ -39,6 +39,8 @@ class Repository:
     """What else was read of the repository: used, not judged."""
     findings: list[Finding] = field(default_factory=list)
     """What is wrong with the judged files as documents; their content is judged elsewhere."""
+    lost: list[Finding] = field(default_factory=list)
+    """What is wrong with files, judged or not, that cannot be read and may hold a policy."""
     files: int = 0
     """How many files were judged."""
     skipped: list[str] = field(default_factory=list)
@@ -147,6 +149,11 @@ class Repository:
         """The layers that a tenant names and that exist, in its order, each once."""
         found = map(self._layers.get, dict.fromkeys(tenant.layers))
         return [layer for layer in found if layer is not None]
+
+    def layers_unlike(self, other: Repository) -> frozenset[str]:
+        """The names of the layers that another state of the repository does not have just so."""
+        names = self._layers.keys() | other._layers.keys()
+        return frozenset(one for one in names if self.layer(one) is not other.layer(one))
 
     def effective(self, tenant: Document) -> Effective:
         """Resolve a tenant's layers."""
