@@ -1,0 +1,295 @@
+"""The law of the base: a finding is new exactly where a check of the base, as it was, did not have it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections import Counter
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from knobctl.checks import check
+from knobctl.checks.policies import load_policies
+from knobctl.documents.repository import Repository, open_repository
+from knobctl.errors import ExitCode
+from knobctl.finding import Severity
+from knobctl.knobs import load_catalogue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from knobctl.finding import Finding
+    from knobctl.knobs import KnobValue
+
+TODAY = date(2026, 11, 29)
+TENANTS = ("a", "b", "c")
+LAYERS = ("l", "m")
+VALUES = {
+    "retrieval_min_score": (0, 0.1, 0.3, 0.34, 0.45, 0.7, 9),
+    "gate_expanded_floor": (0.2, 0.3, 0.45),
+    "rrf_k": (10, 60, 0.5),
+    "rrf_weight_vector": (0.5, 1),
+    "mmr_lambda": (0, 0.7),
+    "recency_ranker_mode": ("ENABLED", "DISABLED"),
+    "no_such_knob": (1,),
+}
+RULES = (
+    "floor-above-vector-ceiling", "floor-diverges-from-expanded-floor", "zero-means-default",
+    "redundant-default", "own", "rank-constant-moves-depth",
+)  # fmt: skip
+CONDITIONS = (
+    "effective.retrieval_min_score > 0.3", "effective.rrf_k == 60", "'x' in labels", "true",
+    "knobs.rrf_k > 1", "size(effective) > 3",
+)  # fmt: skip
+
+
+ABOUT_CHANGE = ("rank-constant-moves-depth", "rankers-changed", "reset-by-omission")
+
+
+class Tenant(NamedTuple):
+    """What stands in a tenant's document."""
+
+    layers: tuple[str, ...]
+    knobs: dict[str, object]
+    labels: dict[str, str]
+
+
+class State(NamedTuple):
+    """What stands in a repository, apart from the names of its files and the places in them."""
+
+    tenants: dict[str, Tenant]
+    layers: dict[str, dict[str, object]]
+    policies: dict[str, tuple[str, str]]
+    waivers: dict[str, tuple[str, str, object, str]]
+    severities: dict[str, str]
+
+
+class Layout(NamedTuple):
+    """Where it stands."""
+
+    folder: str
+    lines: int
+    together: bool
+
+
+KNOBS = st.lists(st.sampled_from(list(VALUES)), max_size=3, unique=True).flatmap(
+    lambda names: st.fixed_dictionaries({name: st.sampled_from(VALUES[name]) for name in names})
+)
+A_TENANT = st.builds(
+    Tenant,
+    st.lists(st.sampled_from(LAYERS), max_size=2, unique=True).map(tuple),
+    KNOBS,
+    st.sampled_from([{}, {"x": "1"}]),
+)
+A_POLICY = st.tuples(st.sampled_from(list(Severity)).map(str), st.sampled_from(CONDITIONS))
+A_WAIVER = st.tuples(
+    st.sampled_from(RULES),
+    st.sampled_from(TENANTS),
+    st.sampled_from([None, 0.4]),
+    st.sampled_from(["2099-01-01", "2020-01-01"]),
+)
+A_SEVERITY = st.sampled_from(["error", "warning", "info"])
+STATES = st.builds(
+    State,
+    st.dictionaries(st.sampled_from(TENANTS), A_TENANT, min_size=1),
+    st.dictionaries(st.sampled_from(LAYERS), KNOBS),
+    st.dictionaries(st.sampled_from(["own", "other"]), A_POLICY, max_size=2),
+    st.dictionaries(st.sampled_from(["v", "w"]), A_WAIVER, max_size=2),
+    st.dictionaries(st.sampled_from(RULES[:3]), A_SEVERITY, max_size=1),
+)
+LAYOUTS = st.builds(Layout, st.sampled_from(["x", "y"]), st.integers(0, 2), st.booleans())
+
+
+@st.composite
+def edits(draw: st.DrawFn, state: State) -> State:
+    """The state with a few of its parts replaced, added or taken away."""
+    parts = state._asdict()
+    kinds = {
+        "tenants": (TENANTS, A_TENANT),
+        "layers": (LAYERS, KNOBS),
+        "policies": (("own", "other"), A_POLICY),
+        "waivers": (("v", "w"), A_WAIVER),
+        "severities": (RULES[:3], A_SEVERITY),
+    }
+    for kind in draw(st.lists(st.sampled_from(list(kinds)), max_size=2)):
+        names, values = kinds[kind]
+        name = draw(st.sampled_from(names))
+        kept = {key: value for key, value in parts[kind].items() if key != name}
+        parts[kind] = kept if kept and draw(st.booleans()) else {**kept, name: draw(values)}
+    return State(**parts)
+
+
+def written(state: State, layout: Layout, root: Path) -> None:
+    """Write a state in a layout, in place of what was there."""
+    for old in root.iterdir():
+        if old.name != ".git":
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+    (root / layout.folder).mkdir()
+    (root / "knobctl.toml").write_text(
+        "".join(
+            f'[severity.{rule}]\nseverity = "{severity}"\nreason = "r"\n'
+            for rule, severity in state.severities.items()
+        )
+    )
+    texts = dict(documents(state))
+    if layout.together:
+        texts = {"all": "---\n".join(texts.values())}
+    for name, text in texts.items():
+        (root / layout.folder / f"{name}.yaml").write_text("# a line\n" * layout.lines + text)
+
+
+def documents(state: State) -> list[tuple[str, str]]:
+    """The documents of a state, each with a name for its file."""
+
+    def knobs(values: Mapping[str, object]) -> str:
+        lines = "".join(f"  {name}: {value}\n" for name, value in values.items())
+        return f"knobs:\n{lines}" if lines else "knobs: {}\n"
+
+    found = [
+        (f"t-{name}", f"tenant: {name}\nlayers: [{', '.join(one.layers)}]\nlabels: {one.labels}\n{knobs(one.knobs)}")
+        for name, one in state.tenants.items()
+    ]  # fmt: skip
+    found += [
+        (f"l-{name}", f"layer: {name}\n{knobs(values)}") for name, values in state.layers.items()
+    ]
+    found += [
+        (f"p-{name}", f'policy: {name}\nseverity: {severity}\nwhen: "{when}"\nat: rrf_k\nmessage: m\n')
+        for name, (severity, when) in state.policies.items()
+    ]  # fmt: skip
+    for name, (rule, tenant, bound, expires) in state.waivers.items():
+        up_to = f"up_to: {bound}\n" if bound else ""
+        found.append(
+            (f"w-{name}", f"waiver: {name}\nrule: {rule}\ntenants: [{tenant}]\n{up_to}reason: r\napproved_by: p\nexpires: {expires}\n")
+        )  # fmt: skip
+    return found
+
+
+def git(root: Path, *arguments: str) -> None:
+    """Run Git as nobody in particular."""
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True)
+
+
+class Law:
+    """A naive reading of the law: check a checkout of the base by itself, and look every finding up."""
+
+    def __init__(self, then: Path, now: Path) -> None:
+        self.alone = check(cwd=now, today=TODAY)
+        self.had = check(cwd=then, today=TODAY)
+        self._values = values_of(then), values_of(now)
+        repository = opened(now)
+        self._policies = {
+            one.id: one for one in load_policies(load_catalogue(), repository.policies).in_force
+        }
+        self._words = Counter(map(words, filter(self._is_of_document, self.had.findings)))
+
+    def _is_of_document(self, finding: Finding) -> bool:
+        return finding.rule not in self._policies and not is_failure(finding)
+
+    def is_standing(self, finding: Finding) -> bool:
+        """Whether the base had a finding and counted it."""
+        if self._is_of_document(finding):
+            self._words[words(finding)] -= 1
+            return self._words[words(finding)] >= 0
+        return any(
+            self._is_same(finding, one) for one in self.had.findings if one.waived_by is None
+        )
+
+    def _is_same(self, finding: Finding, one: Finding) -> bool:
+        if place(one) != place(finding) or one.severity.rank > finding.severity.rank:
+            return False
+        rule = finding.message.partition(":")[0] if is_failure(finding) else finding.rule
+        policy, (then, now) = self._policies[rule], self._values
+        reads = list(VALUES)[:-1] if policy.reads_all else [*policy.reads, finding.field_path]
+        tenant = str(finding.tenant)
+        return all(then[tenant].get(str(name)) == now[tenant].get(str(name)) for name in reads)
+
+
+def is_failure(finding: Finding) -> bool:
+    """Whether a policy could not be asked of a tenant."""
+    return finding.rule == "policy-error" and finding.tenant is not None
+
+
+def place(finding: Finding) -> tuple[object, ...]:
+    failed = finding.message if is_failure(finding) else ""
+    return finding.rule, finding.tenant, finding.field_path, failed
+
+
+def words(finding: Finding) -> tuple[object, ...]:
+    return finding.rule, finding.tenant, finding.field_path, finding.message, repr(finding.value)
+
+
+def opened(root: Path) -> Repository:
+    """The documents of a folder."""
+    return open_repository(["."], catalogue=None, cwd=root, stdin=bytes)
+
+
+def values_of(root: Path) -> dict[str, Mapping[str, KnobValue]]:
+    """By tenant, what is in force."""
+    repository = opened(root)
+    return {tenant.name: repository.effective(tenant).values for tenant in repository.tenants}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A folder for a checkout of the base, and a Git repository."""
+    then, now = tmp_path_factory.mktemp("then"), tmp_path_factory.mktemp("now")
+    git(now, "init", "-q")
+    return then, now
+
+
+def committed(state: State, layout: Layout, folders: tuple[Path, Path]) -> None:
+    """Make a state the base: checked out in the one folder, at HEAD of the other."""
+    for folder in folders:
+        written(state, layout, folder)
+    git(folders[1], "add", "-A")
+    git(folders[1], "commit", "-qm", "x", "--allow-empty")
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_a_finding_is_new_iff_the_base_did_not_have_it(
+    folders: tuple[Path, Path], data: st.DataObject
+) -> None:
+    """Whatever a branch edits, adds, takes away, renames and moves, and in whichever kind of document."""
+    then, now = folders
+    state, layout = data.draw(STATES), data.draw(LAYOUTS)
+    committed(state, layout, folders)
+    written(data.draw(edits(state)), data.draw(LAYOUTS), now)
+
+    report = check(cwd=now, today=TODAY, base="HEAD")
+
+    law = Law(then, now)
+    for finding in report.findings:
+        if finding.rule not in ABOUT_CHANGE:
+            assert finding.standing is law.is_standing(finding), finding
+        else:
+            assert not finding.standing
+    told, alone = (
+        Counter(
+            (words(one), one.severity, one.waived_by, one.primary)
+            for one in one_report.findings
+            if one.rule not in ABOUT_CHANGE and one.severity is not Severity.INFO
+        )
+        for one_report in (report, law.alone)
+    )
+    assert told == alone
+
+
+@given(STATES, LAYOUTS, LAYOUTS)
+@settings(max_examples=25, deadline=None)
+def test_an_untouched_repository_never_fails(
+    folders: tuple[Path, Path], state: State, layout: Layout, other: Layout
+) -> None:
+    """Against its own HEAD, and where files are renamed and lines moved, nothing is new."""
+    committed(state, layout, folders)
+    for arrangement in (layout, other):
+        written(state, arrangement, folders[1])
+        report = check(cwd=folders[1], today=TODAY, base="HEAD")
+        assert [one for one in report.findings if one.counts] == []
+        assert report.exit_code(Severity.WARNING) == ExitCode.OK
