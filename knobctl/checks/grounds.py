@@ -41,7 +41,10 @@ class Grounds:
     @property
     def findings(self) -> list[Finding]:
         """What is wrong with documents, and with policies and waivers as such."""
-        found = [*self.repository.findings, *self.validation.findings, *self.policies.findings]
+        repository = self.repository
+        found = list(repository.findings)
+        found += [one for one in repository.lost if one not in found]
+        found += [*self.validation.findings, *self.policies.findings]
         return [*found, *self._waiver_rules()]
 
     def _waiver_rules(self) -> Iterator[Finding]:

@@ -205,6 +205,7 @@ class Opening:
         except OSError as error:
             self._repository.files += 1
             self._repository.findings.append(_unreadable(source, error))
+            self._repository.lost.append(_unreadable(source, error))
             self._repository.veiled.append(source)
             return
         self._judge_text(raw, source, name, named=named)
@@ -216,6 +217,8 @@ class Opening:
             return False
         is_judged, text = name in now.reading, now.texts.get(source)
         if judged != is_judged or text is None or not revision.has_same(name, text):
+            return False
+        if not judged and source in self._lost_now:
             return False
         repository = self._repository
         if judged:
@@ -230,6 +233,11 @@ class Opening:
         repository.texts[source] = text
         repository.shared.add(source)
         return True
+
+    @cached_property
+    def _lost_now(self) -> set[str]:
+        lost = self._now.lost if self._now else ()
+        return {finding.primary.file for finding in lost if finding.primary}
 
     @cached_property
     def _others_now(self) -> dict[str, list[Document]]:
@@ -262,6 +270,8 @@ class Opening:
         found = sort_documents(text, named=named, tenant=self._tenant if named else None)
         repository.take(found.documents, judged=True)
         repository.findings += found.findings
+        if found.findings and _LOOKS_LIKE_A_POLICY(raw):
+            repository.lost += _lost(found)
         repository.names[source] = name
         repository.texts[source] = text
         repository.reading[name] = found
@@ -313,7 +323,7 @@ class Opening:
             try:
                 raw = self._files.read(name)
             except OSError as error:
-                repository.findings.append(_unreadable(source, error, lost=True))
+                repository.lost.append(_as_lost(_unreadable(source, error)))
                 repository.veiled.append(source)
                 continue
             if not (_MAY_BE_OURS(raw) or _LOOKS_LIKE_A_POLICY(raw)) or _is_large_output(raw):
@@ -322,10 +332,10 @@ class Opening:
             found = sort_documents(text, named=False)
             repository.take(found.documents, judged=False)
             repository.names[source] = name
-            if found.documents:
-                repository.texts[source] = text
             lost = _lost(found) if found.findings and _LOOKS_LIKE_A_POLICY(raw) else []
-            repository.findings += map(_as_lost, lost)
+            if found.documents or lost:
+                repository.texts[source] = text
+            repository.lost += map(_as_lost, lost)
             if text.troubles:
                 if not lost:
                     repository.unread.append(source)
@@ -348,14 +358,13 @@ def _is_large_output(raw: bytes) -> bool:
     return len(raw) > MAX_BYTES and _IS_OUTPUT(raw) is not None
 
 
-def _unreadable(source: str, error: OSError, *, lost: bool = False) -> Finding:
-    finding = Finding(
+def _unreadable(source: str, error: OSError) -> Finding:
+    return Finding(
         rule="unreadable-file",
         severity=Severity.ERROR,
         message=f"the file cannot be read: {error.strerror}",
         primary=Location(source, 1, 1, 1, 1),
     )
-    return _as_lost(finding) if lost else finding
 
 
 def _about_rules(found: Sorted, *, lost: bool) -> list[Finding]:

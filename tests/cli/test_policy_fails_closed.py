@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from knobctl.report.formats import FORMATS
+from tests.cli.inside import ENGINE
 
 if TYPE_CHECKING:
     from tests.cli.inside import Inside
@@ -87,6 +88,43 @@ def test_a_file_that_vanishes_while_it_is_read_may_have_held_a_rule(
     result = inside("check", tenant, "--format", "json")
     assert (result.code, result.rules) == (4, ["unreadable-file"])
     assert "what policy may stand in it is not known" in result.json["findings"][0]["message"]
+
+
+def test_a_plan_stops_and_a_change_of_one_tenant_says_it(inside: Inside) -> None:
+    """A push is judged by every rule; a change of one tenant shows what stood before, and goes on."""
+    inside.write("knobctl.toml", "")
+    tenant = inside.write("acme.yaml", TENANT)
+    inside.write("p.yaml", PROBLEMS["syntax"][0])
+    assert inside("plan", tenant, *ENGINE).code == 4
+    assert inside("apply", tenant, "--yes", "--reason", "r", *ENGINE).code == 4
+    done = inside("set", "acme", "assembly_max_chunks=9", "--yes", "--reason", "r", *ENGINE)
+    assert (done.code, "p.yaml:3:1  error  yaml-syntax  standing" in done.out) == (0, True)
+
+
+def test_a_branch_that_breaks_a_rule_fails_and_one_that_found_it_broken_does_not(
+    inside: Inside,
+) -> None:
+    """Though only a tenant's file is named: what the base has too is standing."""
+    tenant = inside.write("acme.yaml", TENANT)
+    inside.write("p.yaml", PROBLEMS["syntax"][0])
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "a"]):
+        who = [
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@example.invalid",
+            "-c",
+            "commit.gpgsign=false",
+        ]
+        subprocess.run(["git", *who, *arguments], cwd=inside.folder, check=True)
+    inside.write("acme.yaml", TENANT.replace("10", "11"))
+    found = inside("check", tenant, "--base", "HEAD", "--format", "json")
+    assert found.code == 0
+    assert [one["rule"] for one in found.json["findings"] if one["standing"]] == ["yaml-syntax"]
+    inside.write("q.yaml", PROBLEMS["half"][0])
+    new = inside("check", tenant, "--base", "HEAD", "--format", "json")
+    counting = [one["file"] for one in new.json["findings"] if not one["standing"]]
+    assert (new.code, counting) == (4, ["q.yaml"])
 
 
 def test_the_list_and_the_test_of_policies_see_it_too(inside: Inside) -> None:
