@@ -12,7 +12,7 @@ from knobctl.checks.terms import OWN, Numbers, Row, Terms, Wanted, wanted_by
 from knobctl.finding import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from knobctl.checks.subject import Subject
     from knobctl.documents.model import Document
@@ -30,6 +30,15 @@ class _Shared(NamedTuple):
     hits: tuple[Hit, ...]
     personal: tuple[Policy, ...]
     """The policies that are to be asked of each such tenant by itself."""
+
+
+class _Found(NamedTuple):
+    """A condition that does not pass; ordered by policy, then by knob."""
+
+    order: tuple[int, int]
+    policy: Policy
+    row: Row
+    outcome: object
 
 
 class Asking:
@@ -51,6 +60,7 @@ class Asking:
         self._telling: dict[Policy, Telling] = {}
         self._numbers = Numbers()
         self._by_text: dict[object, _Shared] = {}
+        self._rounds: dict[tuple[Policy, ...], _Round] = {}
         self._stopped: dict[Policy, str] = {}
         """Policies that took too many steps once, and for whom: asked of each tenant, a run would never end."""
 
@@ -59,68 +69,80 @@ class Asking:
         own = Terms(subject, self._numbers)
         if subject.faulty:
             sound = [one for one in self._policies if not one.looks_at(subject.faulty)]
-            return tuple(self._hits(sound, subject, Row(subject, self._numbers, own, own)))
+            return tuple(self._hits(_asked(sound, subject), Row(subject, self._numbers, own, own)))
         text = _text(subject.document)
         shared = self._by_text.get(text) if text is not None else None
         if shared is None:
-            shared = self._asked(subject)
+            shared = self._said(subject)
             if text is not None:
                 self._by_text[text] = shared
         if not shared.personal:
             return shared.hits
+        asked = shared.personal if self._alone else _asked(shared.personal, subject)
         row = Row(subject, self._numbers, shared.terms, own)
-        return (*shared.hits, *self._hits(shared.personal, subject, row))
+        return (*shared.hits, *self._hits(asked, row))
 
-    def _asked(self, subject: Subject) -> _Shared:
+    def _said(self, subject: Subject) -> _Shared:
         terms = Terms(subject, self._numbers)
         row = Row(subject, self._numbers, terms, terms)
-        hits = tuple(self._hits(self._shared, subject, row))
-        asked = self._personal
-        if self._alone:  # what is asked is then decided by what is written
-            asked = [policy for policy in asked if why_not_asked(policy, subject) is None]
-        return _Shared(terms, hits, tuple(asked))
+        hits = tuple(self._hits(_asked(self._shared, subject), row))
+        # Alone, what is asked is decided by what is written.
+        personal = _asked(self._personal, subject) if self._alone else tuple(self._personal)
+        return _Shared(terms, hits, personal)
 
-    def _hits(self, policies: Iterable[Policy], subject: Subject, row: Row) -> Iterator[Hit]:
+    def _hits(self, asked: tuple[Policy, ...], row: Row) -> Iterator[Hit]:
         """Ask policies of one tenant; those that are asked for the first time of such values, in one step."""
-        asked: dict[Each | None, list[Policy]] = {}
-        for policy in policies:
-            if why_not_asked(policy, subject) is None:
-                asked.setdefault(policy.each, []).append(policy)
-        seen: dict[tuple[Each | None, str | None], tuple[Row, Mapping[Policy, object]]] = {}
-        for policy in [one for one in policies if one in asked.get(one.each, ())]:
-            for name in (None,) if policy.each is None else _each(policy, subject):
-                if policy in self._stopped:
-                    yield _not_asked_again(policy, self._stopped[policy])
-                    break
-                look = seen.get((policy.each, name))
-                if look is None:
-                    one = row if name is None else row.about(name)
-                    look = one, self._outcomes(asked[policy.each], one)
-                    seen[policy.each, name] = look
-                if look[1][policy] is False:
-                    continue
-                hit = self._told(policy, subject).hit(look[0], look[1][policy])
+        if not asked:
+            return
+        turn = self._rounds.get(asked)
+        if turn is None:
+            turn = self._rounds[asked] = _Round.of(asked, self._conditions)
+        stopped = {policy for policy in asked if policy in self._stopped}
+        for found in sorted(self._found(turn, row, stopped), key=_order):
+            policy = found.policy
+            if policy in stopped:
+                yield _not_asked_again(policy, self._stopped[policy])
+            elif policy not in self._stopped:
+                hit = self._told(policy, row.subject).hit(found.row, found.outcome)
                 yield hit
                 if hit.runs_away:
-                    self._stop(policy, subject)
-                    break
+                    self._stop(policy, row.subject)
 
-    def _outcomes(self, policies: Iterable[Policy], row: Row) -> dict[Policy, object]:
-        """Give for each policy whether its condition holds, or why that cannot be said."""
-        unknown: dict[_Conditions, tuple[int, ...]] = {}
-        found: dict[Policy, object] = {}
-        for conditions in dict.fromkeys(map(self._conditions.__getitem__, policies)):
+    def _found(self, turn: _Round, row: Row, stopped: Collection[Policy]) -> Iterator[_Found]:
+        """Give the conditions that do not pass, and once each policy that is asked no more."""
+        subject, order = row.subject, turn.order
+        row.take(turn.wanted)
+        for each, groups in turn.groups:
+            names = (None,) if each is None else _names(each, subject)
+            for number, name in enumerate(names):
+                one = row if name is None else row.about(name)
+                for policy, outcome in self._outcomes(groups, one):
+                    if (
+                        policy in order
+                        and policy not in stopped
+                        and _is_about(policy, subject, name)
+                    ):
+                        yield _Found((order[policy], number), policy, one, outcome)
+        for policy in stopped:
+            if policy.each is None or any(
+                _is_about(policy, subject, name) for name in _names(policy.each, subject)
+            ):
+                yield _Found((order[policy], 0), policy, row, None)
+
+    def _outcomes(self, groups: Sequence[_Conditions], row: Row) -> Iterator[tuple[Policy, object]]:
+        """Give the policies whose condition does not pass, with what it gives."""
+        unknown: dict[_Conditions, object] = {}
+        for conditions in groups:
             key = row.key(conditions.wanted)
             outcomes = conditions.known.get(key)
             if outcomes is None:
                 unknown[conditions] = key
-            else:
-                found.update(zip(conditions.policies, outcomes, strict=True))
+            elif outcomes:
+                yield from outcomes
         if unknown:
             for conditions, outcomes in self._together.outcomes(unknown, row):
                 conditions.known[unknown[conditions]] = outcomes
-                found.update(zip(conditions.policies, outcomes, strict=True))
-        return found
+                yield from outcomes
 
     def _told(self, policy: Policy, subject: Subject) -> Telling:
         telling = self._telling.get(policy)
@@ -145,6 +167,28 @@ def _text(tenant: Document) -> object:
     return None if "*" in written else (written, tenant.layers)
 
 
+class _Round(NamedTuple):
+    """The policies that are asked of one tenant."""
+
+    order: Mapping[Policy, int]
+    groups: Sequence[tuple[Each | None, Sequence[_Conditions]]]
+    wanted: Wanted
+    """What those read that are asked once of every tenant: looked up in one step."""
+
+    @classmethod
+    def of(cls, asked: Sequence[Policy], conditions: Mapping[Policy, _Conditions]) -> _Round:
+        """Group the policies that are asked for the same knobs."""
+        groups: dict[Each | None, dict[_Conditions, None]] = {}
+        for policy in asked:
+            groups.setdefault(policy.each, {})[conditions[policy]] = None
+        plain = (policy.asks for policy in asked if policy.each is None and not policy.on_change)
+        return cls(
+            {policy: number for number, policy in enumerate(asked)},
+            [(each, list(several)) for each, several in groups.items()],
+            wanted_by(sum(plain, Reading())),
+        )
+
+
 class _Conditions:
     """The conditions of policies that read the same, and what they gave for the values that were seen."""
 
@@ -153,7 +197,8 @@ class _Conditions:
         self.reading = sum((policy.asks for policy in policies), Reading())
         self.wanted = wanted_by(self.reading)
         self.expressions = [policy.when for policy in policies]
-        self.known: dict[tuple[int, ...], Sequence[object]] = {}
+        self.known: dict[object, Sequence[tuple[Policy, object]]] = {}
+        """By what is read, the policies whose condition does not pass, with what it gives."""
 
     def stop(self, policy: Policy) -> None:
         """Ask one of them no more."""
@@ -169,8 +214,8 @@ class _Several:
 
     def outcomes(
         self, groups: Iterable[_Conditions], row: Row
-    ) -> Iterator[tuple[_Conditions, Sequence[object]]]:
-        """Give for each group what its conditions give."""
+    ) -> Iterator[tuple[_Conditions, Sequence[tuple[Policy, object]]]]:
+        """Give for each group the policies whose condition does not pass, with what it gives."""
         together = tuple(groups)
         if len(together) > 1 and not self._are_often_asked(together):
             for one in together:
@@ -179,7 +224,8 @@ class _Several:
         asked, wanted = self._of(together)
         outcomes = iter(asked.outcomes(row.bound(wanted)))
         for group in together:
-            yield group, [next(outcomes) for _ in group.policies]
+            given = [(policy, next(outcomes)) for policy in group.policies]
+            yield group, [one for one in given if one[1] is not False]
 
     def _are_often_asked(self, together: tuple[_Conditions, ...]) -> bool:
         if together in self._compiled:
@@ -199,8 +245,8 @@ class _Several:
 def _grouped(policies: Iterable[Policy]) -> dict[Policy, _Conditions]:
     alike: dict[object, list[Policy]] = {}
     for policy in policies:
-        key = policy.each, policy.on_change, policy.asks.variables, policy.asks.keys
-        alike.setdefault(key, []).append(policy)
+        reads = (policy.asks.variables, policy.asks.keys) if policy.each is None else None
+        alike.setdefault((policy.each, policy.on_change, reads), []).append(policy)
     groups = [(group, _Conditions(group)) for group in alike.values()]
     return {policy: conditions for group, conditions in groups for policy in group}
 
@@ -224,28 +270,51 @@ def why_not_asked(policy: Policy, subject: Subject) -> str | None:
     if policy.on_change:
         if subject.before is None:
             return "it looks at a change, and no earlier set is known (base or live)"
-        if not policy.looks_at(subject.changed):
+        if not subject.changed or not _is_concerned(policy, subject.changed):
             return "it looks at a change, and no knob that it reads changes"
     elif (
         policy.severity is Severity.INFO
         and policy.each is None
-        and not policy.looks_at(subject.news)
+        and not _is_concerned(policy, subject.news)
     ):
         return "an info speaks only where a knob that it reads is written"
+    return _what_is_not_known(policy, subject)
+
+
+def _what_is_not_known(policy: Policy, subject: Subject) -> str | None:
     if "live" in policy.asks.variables and subject.live is None:
         return "it reads the live set, and that is not known"
     if "reach" in policy.depends.variables and subject.reached is None:
         return "no floor is in force"
+    if "reach_before" in policy.depends.variables and subject.reached_before is None:
+        return "no floor was in force before"
     return None
 
 
-def _each(policy: Policy, subject: Subject) -> Iterable[str]:
+def _is_concerned(policy: Policy, names: Iterable[str]) -> bool:
+    """Whether a policy looks at one of these knobs, or at none at all: at labels, at the day."""
+    reads_some = policy.reads_all or bool(policy.reads)
+    return policy.looks_at(names) or not reads_some
+
+
+def _asked(policies: Iterable[Policy], subject: Subject) -> tuple[Policy, ...]:
+    return tuple(policy for policy in policies if why_not_asked(policy, subject) is None)
+
+
+def _names(each: Each, subject: Subject) -> Iterable[str]:
     """The knobs for which an `each` policy is asked; none of whose value nothing is known."""
-    names: Iterable[str] = subject.literals
-    if policy.each is Each.RESET:
-        names = subject.omitted
-    elif policy.severity is Severity.INFO and subject.base is not None:
-        names = [name for name in subject.literals if name in subject.news]
+    names = subject.omitted if each is Each.RESET else subject.effective.origins
     if subject.faulty:
         return [name for name in names if name not in subject.faulty]
     return names
+
+
+def _is_about(policy: Policy, subject: Subject, name: str | None) -> bool:
+    """Whether a policy is asked for a knob: with a base, an info only for one that is written otherwise than there."""
+    if name is None or policy.severity is not Severity.INFO or policy.each is Each.RESET:
+        return True
+    return subject.base is None or name in subject.news
+
+
+def _order(found: _Found) -> tuple[int, int]:
+    return found.order

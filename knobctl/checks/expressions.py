@@ -177,6 +177,8 @@ def shown_value(value: object) -> str:
     """Write what an expression gave, for a message."""
     if isinstance(value, (list, tuple)):
         return ", ".join(map(shown_value, value))
+    if isinstance(value, dict):  # whose order in CEL is another in every run
+        return ", ".join(f"{key}: {shown_value(value[key])}" for key in sorted(value, key=str))
     return spelled(value)
 
 

@@ -145,7 +145,7 @@ class _Part:
         reading = reading_of(expression.text, catalogue)
         self._wanted = wanted_by(reading)
         self._term = _only_term(expression.text.strip(), reading.keys)
-        self._known: dict[tuple[int, ...], str] = {}
+        self._known: dict[object, str] = {}
 
     def shown(self, row: Row) -> str:
         """What stands in the text.
@@ -153,7 +153,7 @@ class _Part:
         Raises:
             ExpressionError: As `Expression.value`.
         """
-        key = row.key(self._wanted)
+        key = row.key(self._wanted)  # after it the term has its value
         if self._term is not None and _is_plain(value := row.value(self._term)):
             return shown_value(value)
         known = self._known.get(key)

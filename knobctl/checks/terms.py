@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from knobctl.checks.asked_knob import asked_knob, decided_by
 from knobctl.checks.expressions import activation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cel_expr_python import cel
 
@@ -42,16 +43,20 @@ class Numbers:
         return self.of(object())
 
 
+_Parts: TypeAlias = "Sequence[tuple[str, frozenset[str] | None, Sequence[Term]]]"
+
+
 class Wanted(NamedTuple):
     """What one or several expressions read."""
 
-    alike: Sequence[tuple[str, frozenset[str] | None, Sequence[Term]]]
-    """Variables that are the same for all tenants that write the same, with their keys."""
-    own: Sequence[tuple[str, frozenset[str] | None, Sequence[Term]]]
-    alike_terms: Sequence[Term]
-    own_terms: Sequence[Term]
+    alike: _Parts
+    """Variables that are the same for all tenants that write the same, each with its keys."""
+    own: _Parts
     of_knob: bool
     """Whether the variable `knob` is among them."""
+    alike_of: Callable[[Mapping[Term, int]], object]
+    """Picks the numbers of the terms."""
+    own_of: Callable[[Mapping[Term, int]], object]
 
 
 def wanted_by(reading: Reading) -> Wanted:
@@ -63,29 +68,36 @@ def wanted_by(reading: Reading) -> Wanted:
             terms = [(variable, "")] if keys is None else [(variable, key) for key in sorted(keys)]
             parts[variable in OWN].append((variable, keys, terms))
     alike, own = parts[False], parts[True]
-    return Wanted(
-        alike,
-        own,
-        [term for part in alike for term in part[2]],
-        [term for part in own for term in part[2]],
-        "knob" in reading.variables,
-    )
+    return Wanted(alike, own, "knob" in reading.variables, _picking(alike), _picking(own))
+
+
+def _picking(parts: _Parts) -> Callable[[Mapping[Term, int]], object]:
+    terms = [term for part in parts for term in part[2]]
+    return itemgetter(*terms) if terms else _nothing
+
+
+def _nothing(_: object) -> object:
+    return ()
 
 
 class Terms:
     """The terms of one tenant that were asked for, with their values and numbers."""
 
-    __slots__ = ("_numbers", "_subject", "numbers", "values")
+    __slots__ = ("_numbers", "_subject", "_taken", "numbers", "values")
 
     def __init__(self, subject: Subject, numbers: Numbers) -> None:
         self._subject, self._numbers = subject, numbers
         self.values: dict[Term, object] = {}
         self.numbers: dict[Term, int] = {}
+        self._taken: _Parts = ()
 
-    def take(self, wanted: Iterable[tuple[str, frozenset[str] | None, Sequence[Term]]]) -> None:
+    def take(self, parts: _Parts) -> None:
         """Look up what is not known yet."""
+        if parts is self._taken:
+            return
+        self._taken = parts
         values = self.values
-        for variable, keys, terms in wanted:
+        for variable, keys, terms in parts:
             missing = [term for term in terms if term not in values]
             if not missing:
                 continue
@@ -96,6 +108,14 @@ class Terms:
             assert isinstance(found, dict)
             for term in missing:
                 self._put(term, found.get(term[1], ABSENT))
+
+    def picked(self, parts: _Parts, of: Callable[[Mapping[Term, int]], object]) -> object:
+        """The numbers of terms."""
+        try:
+            return of(self.numbers)
+        except KeyError:
+            self.take(parts)
+            return of(self.numbers)
 
     def _put(self, term: Term, value: object) -> None:
         self.values[term] = value
@@ -124,15 +144,18 @@ class Row:
         """The same tenant, for one of its knobs."""
         return Row(self.subject, self._numbers, self.alike, self.own, name)
 
-    def key(self, wanted: Wanted) -> tuple[int, ...]:
-        """Numbers that are equal where everything that is read is equal."""
-        alike, own = self.alike, self.own
-        alike.take(wanted.alike)
-        key = tuple(map(alike.numbers.__getitem__, wanted.alike_terms))
-        if wanted.own:
-            own.take(wanted.own)
-            key += tuple(map(own.numbers.__getitem__, wanted.own_terms))
-        return (*key, self.number) if wanted.of_knob else key
+    def take(self, wanted: Wanted) -> None:
+        """Look up what several expressions read in one step."""
+        self.alike.take(wanted.alike)
+        self.own.take(wanted.own)
+
+    def key(self, wanted: Wanted) -> object:
+        """What is equal where everything that is read is equal."""
+        return (
+            self.alike.picked(wanted.alike, wanted.alike_of),
+            self.own.picked(wanted.own, wanted.own_of) if wanted.own else (),
+            self.number if wanted.of_knob else -1,
+        )
 
     def value(self, term: Term) -> object:
         """The value of a term; `ABSENT` where its map lacks the key."""
