@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 INVISIBLE: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff]"
 )
-"""Control, bidirectional and zero-width characters; tab and line feed are not among them."""
+"""Control, bidirectional and zero-width characters, and what is none; tab and line feed are not among them."""
 _COMMAND: Final = re.compile(r"(?:^|(?<=\s)):(?=:)|(?<=##)\[|(?<=##vso)\[|(?<=##teamcity)\[")
 """What makes a line of a log a command to the runner behind it: `::name` where it begins, `##[name` anywhere."""
 

@@ -35,6 +35,7 @@ class _Same:
 def changes_section(
     changing: Iterable[tuple[str, Sequence[Change], Effective | None]],
     *,
+    title: str = "What changes in force",
     share: float,
     style: PathStyle = PathStyle.FIELD,
 ) -> Section:
@@ -42,6 +43,7 @@ def changes_section(
 
     Args:
         changing: By tenant, what changes and where the new values come from.
+        title: What stands over it.
         share: The part of the comment that it may take in any case.
         style: How paths are spelled.
     """
@@ -58,7 +60,7 @@ def changes_section(
         noun="change",
         total=total,
         share=share,
-        before=table_head(_HEAD) + "\n",
+        before=f"**{title}**\n\n{table_head(_HEAD)}\n",
         between="\n",
         blocks=_rows(rows, style),
     )

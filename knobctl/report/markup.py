@@ -7,6 +7,7 @@ are escaped; only code is left alone. So a word that could become anything stand
 from __future__ import annotations
 
 import re
+from html import escape
 from typing import TYPE_CHECKING, Final
 
 from knobctl.text import printable, visible
@@ -30,8 +31,6 @@ _MARKER: Final = re.compile(r"^(\d*)([.)+=-])(?=[ =-]|$)")
 """What begins a list, a heading's underline or a rule at the beginning of a line."""
 _TICKS: Final = re.compile("`+")
 _SIGNS: Final = {"->": "-&gt;", "<": "&lt;", ">": "&gt;", "<=": "&lt;=", ">=": "&gt;=", "!=": "!="}
-_NO_TEXT: Final = re.compile(r"[^\w ./,=%()+…-]|(?<![^\W_])_|_(?![^\W_])")
-"""What is written as a reference in HTML: everything that Markdown may read."""
 
 
 def shortened(text: str, most: int) -> str:
@@ -50,14 +49,13 @@ def code(text: str, *, most: int = 200) -> str:
 
 
 def html_code(text: str, *, most: int = 200) -> str:
-    """A text as code in HTML, for a summary; and in a table, where a bar would end the cell."""
-    plain = shortened(printable(text), most)
-    return f"<code>{_NO_TEXT.sub(lambda found: f'&#{ord(found[0])};', plain)}</code>"
+    """A text as code in a summary, which is HTML."""
+    return f"<code>{escape(shortened(printable(text), most))}</code>"
 
 
 def cell(text: str, *, most: int = 200) -> str:
-    """A text as code in a cell of a table."""
-    return html_code(text, most=most) if "|" in text or not text.strip() else code(text, most=most)
+    """A text as code in a cell of a table: a bar would end the cell, so it is shown by its escape."""
+    return code(text.replace("|", "\\x7c"), most=most)
 
 
 def prose(text: str, *, most: int = 1000) -> str:
@@ -92,7 +90,7 @@ def _word(word: str) -> str:
 
 def fence(lines: Iterable[str]) -> str:
     """Lines as a block of code that nothing in them can end."""
-    text = "\n".join(lines)
+    text = "\n".join(map(printable, lines))
     ticks = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))
     return f"{ticks}text\n{text}\n{ticks}"
 
