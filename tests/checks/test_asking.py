@@ -182,4 +182,6 @@ def _value(subject: Subject, place: str | None, name: str | None) -> object:
         return None
     if name is not None and (origin := subject.effective.origin(name)):
         return origin.value
-    return (subject.omitted if place in subject.omitted else subject.values)[place]
+    if name is not None and name in subject.omitted:
+        return subject.omitted[name]
+    return subject.values[place]
