@@ -92,6 +92,14 @@ def judging(repository: Repository, documents: Sequence[Document]) -> Repository
         judged=list(documents),
         others=[one for one in repository.documents if one.kind is not Kind.TENANT],
         findings=[],
-        names={**repository.names, **{one.source: one.source for one in documents}},
+        names={**{one.source: _name_of(one, repository) for one in documents}, **repository.names},
         texts={name: edited.get(name, text) for name, text in repository.texts.items()},
+    )
+
+
+def _name_of(document: Document, repository: Repository) -> str:
+    """The file that a stand-in stands for: its tenant's own, so that it belongs to the same fleets."""
+    own = repository.claims.get(document.name, [])
+    return (
+        repository.names.get(own[0].source, document.source) if len(own) == 1 else document.source
     )

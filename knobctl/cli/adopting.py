@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from knobctl.errors import RefusedError, UsageError
+from knobctl.text import INVISIBLE, has_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +52,9 @@ class AdoptionOptions:
                 "--write-waivers lets off what stands here, not what changes: leave out --base and --live",
                 hint="with --base, what stood before fails nothing, waived or not",
             )
+        for option, text in (("--reason", self.reason), ("--approved-by", self.approved_by)):
+            if text and (INVISIBLE.search(text) or has_surrogates(text)):
+                raise UsageError(f"{option} holds characters that nobody sees")
         if piped:
             raise UsageError("--write-waivers is for a repository; standard input is none")
         return _day(self.expires, today)

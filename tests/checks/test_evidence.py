@@ -253,6 +253,27 @@ def test_a_plan_whose_evidence_was_changed_is_not_applied(inside: Inside) -> Non
     assert inside.live() == {}
 
 
+def test_a_tenant_belongs_to_its_fleet_whichever_command_asks(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the file of its document, where no fleet is named; from whatever folder a plan is applied."""
+    write(inside, evidence(), fleet=FLEET.replace("default", "production\ninclude: [prod]"))
+    (inside.folder / "prod").mkdir()
+    (inside.folder / "acme.yaml").rename(inside.folder / "prod/acme.yaml")
+    monkeypatch.chdir(inside.folder / "prod")
+    assert inside("plan", "-o", "plan.json", *ENGINE).code == 0
+    inside.write(FILE, json.dumps(evidence(questions=7)))
+    for command in (
+        ("apply", "plan.json"),
+        ("apply", "--yes"),
+        ("set", "acme", "retrieval_min_score=0.2", "--yes"),
+    ):
+        result = inside(*command, *ENGINE)
+        assert result.code in {4, 7}, command
+        assert "evidence-stale" in result.out + result.err
+    assert inside.live() == {}
+
+
 def test_against_a_branch_it_is_the_branch_that_changes(inside: Inside) -> None:
     """--base: also through a layer, and for a tenant that the base did not have."""
     write(inside, named="")

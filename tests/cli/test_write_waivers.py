@@ -200,6 +200,8 @@ def test_a_mode_has_no_bound(inside: Inside) -> None:
         ((*WRITE[1:], "--base", "HEAD"), "leave out --base and --live"),
         ((*WRITE[1:], "--live", *ENGINE), "leave out --base and --live"),
         ((*WRITE[1:], "-"), "standard input is none"),
+        ((*WRITE[1:], "--reason", "\x1b[2J"), "characters that nobody sees"),
+        ((*WRITE[1:], "--approved-by", "\udcff"), "characters that nobody sees"),
     ],
 )
 def test_options_that_do_not_fit_are_usage_errors(
