@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from knobctl.checks.examples import example_findings, run_examples
 from knobctl.checks.grounds import grounds_of_rules
-from knobctl.checks.policies import built_in_documents, load_policies
+from knobctl.checks.policies import load_policies
 from knobctl.checks.report import Report, ordered
 from knobctl.checks.waivers import waiver_of
 from knobctl.errors import UsageError
@@ -24,7 +25,46 @@ if TYPE_CHECKING:
     from knobctl.checks.waivers import Waiver
     from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
+    from knobctl.documents.settings import SeverityOverride
     from knobctl.finding import Finding
+
+
+class State(StrEnum):
+    """Whether a policy is asked."""
+
+    IN_FORCE = "in force"
+    NOT_OFFERED = "not offered"
+    BROKEN = "broken"
+
+
+class Entry(NamedTuple):
+    """One policy, in force or not."""
+
+    document: Document
+    policy: Policy | None
+    state: State
+    built_in: bool
+    why: str = ""
+    """Why it is not in force."""
+
+    @property
+    def severity(self) -> str:
+        """As the repository weighs it."""
+        return self.policy.severity.value if self.policy else self.stated
+
+    @property
+    def stated(self) -> str:
+        """The severity of its own document; empty where a broken one has none."""
+        return str(self.document.value.get("severity", ""))
+
+    @property
+    def override(self) -> SeverityOverride | None:
+        """How the repository weighs it otherwise, and why."""
+        return self.policy.override if self.policy else None
+
+
+SOURCE: Final = ("when", "message", "hint", "at", "each", "trigger")
+"""The fields of a policy's document that say what it does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +79,23 @@ class RulesInForce:
     findings: Sequence[Finding]
     """What is wrong with policies and waivers, and with files in which one may stand."""
 
+    def entries(self) -> Iterator[Entry]:
+        """Every policy: those in force, those that the engine's schema does not offer, those that are broken."""
+        for policy in self.policies.in_force:
+            yield Entry(policy.document, policy, State.IN_FORCE, policy.built_in)
+        for one in self.policies.not_offered:
+            yield Entry(one.document, None, State.NOT_OFFERED, built_in=True, why=one.why)
+        for document, why in self.refused:
+            yield Entry(document, None, State.BROKEN, built_in=False, why=why)
+
+    def entry(self, name: str) -> Entry:
+        """The first policy of an id that exists."""
+        return next(entry for entry in self.entries() if entry.document.name == name)
+
     @property
     def ids(self) -> list[str]:
-        """Every policy's id: in force, not offered by the engine's schema, or broken."""
-        refused = [document.name for document, _ in self.refused]
-        return list(dict.fromkeys([*self.policies.ids, *refused]))
+        """Every policy's id, in force or not."""
+        return list(dict.fromkeys(entry.document.name for entry in self.entries()))
 
     def waivers_of(self, rule: str) -> list[Waiver]:
         """The waivers that name a rule."""
@@ -179,16 +231,6 @@ def _testable(rules: RulesInForce) -> Iterator[Policy]:
 def as_stated(rules: RulesInForce, name: str) -> Policy | None:
     """A policy that compiles, with the severity of its own document; None where it does not."""
     return next((policy for policy in _testable(rules) if policy.id == name), None)
-
-
-def document_of(rules: RulesInForce, name: str) -> Document:
-    """The document of a policy, in force or not."""
-    found = [
-        *(policy.document for policy in rules.policies.in_force),
-        *(document for document, _ in rules.refused),
-        *built_in_documents(),
-    ]
-    return next(document for document in found if document.name == name)
 
 
 def waived_now(waivers: Iterable[Waiver], today: date) -> int:

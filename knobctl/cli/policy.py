@@ -50,7 +50,8 @@ def list_(settings: Settings, path: str) -> ExitCode:
     Id, severity, where it comes from, how many waivers hold now, title; those that the engine's
     schema does not offer and those that are broken are named too. Exit 4 if one is broken.
     """
-    from knobctl.report.policies import policies_json, policies_text
+    from knobctl.report.policies import policies_text
+    from knobctl.report.policies_json import policies_json
 
     rules, today = _rules(settings, path)
     code = rules.report("policy list", rules.findings).exit_code()
@@ -69,12 +70,13 @@ def list_(settings: Settings, path: str) -> ExitCode:
 @common_options()
 def show(settings: Settings, id_: str, path: str) -> ExitCode:
     """Show one policy: its source, what it reads, whether its examples hold, who waives it."""
-    from knobctl.report.policies import policy_json, policy_text
+    from knobctl.checks.in_force import State
+    from knobctl.report.policies import policy_text
+    from knobctl.report.policies_json import policy_json
 
     rules, today = _rules(settings, path)
     rules.assert_known([id_])
-    is_broken = any(document.name == id_ for document, _ in rules.refused)
-    code = ExitCode.FINDINGS if is_broken else ExitCode.OK
+    code = ExitCode.FINDINGS if rules.entry(id_).state is State.BROKEN else ExitCode.OK
     settings.answer(
         {
             "text": lambda: policy_text(rules, id_, today, colored=settings.colored(sys.stdout)),

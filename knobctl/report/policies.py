@@ -1,14 +1,12 @@
-"""Policies for people and machines: which are in force, what one of them says, who waives it."""
+"""Policies for people: which are in force, what one of them says, who waives it."""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from knobctl.checks.examples import OUTCOMES
-from knobctl.checks.in_force import as_stated, document_of, examples_of, waived_now
+from knobctl.checks.in_force import SOURCE, State, as_stated, examples_of, waived_now
 from knobctl.checks.places import value_at
 from knobctl.checks.policies import title_of
 from knobctl.report.findings import findings_text, wrapped
@@ -20,109 +18,75 @@ if TYPE_CHECKING:
     from datetime import date
 
     from knobctl.checks.examples import Example
-    from knobctl.checks.in_force import RulesInForce
+    from knobctl.checks.in_force import Entry, RulesInForce
     from knobctl.checks.policies import Policy
     from knobctl.checks.waivers import Waiver
     from knobctl.documents.model import Document
-    from knobctl.errors import ExitCode
     from knobctl.finding import Finding
 
-IN_FORCE: Final = "in force"
-NOT_OFFERED: Final = "not offered"
-BROKEN: Final = "broken"
-_FIELDS: Final = ("when", "message", "hint", "at", "each", "trigger")
 _LABEL: Final = 9
-
-
-class _Entry(NamedTuple):
-    """One policy, in force or not."""
-
-    document: Document
-    policy: Policy | None
-    state: str
-    built_in: bool
-    why: str = ""
-    """Why it is not in force."""
-
-    @property
-    def severity(self) -> str:
-        """As the repository weighs it."""
-        if self.policy is not None:
-            return self.policy.severity.value
-        return str(self.document.value.get("severity", ""))
-
-    @property
-    def place(self) -> str:
-        """Where it comes from, for people."""
-        if self.built_in:
-            return "built in"
-        at = self.document.location("policy")
-        return visible(f"{at.file}:{at.line}")
-
-    @property
-    def weighed(self) -> str:
-        """How the repository weighs it, and why; empty where it weighs it as stated."""
-        override = self.policy.override if self.policy else None
-        if override is None:
-            return ""
-        stated = self.document.value.get("severity")
-        return f"{override.severity} instead of {stated} (knobctl.toml): {visible(override.reason)}"
-
-
-def _entries(rules: RulesInForce) -> Iterator[_Entry]:
-    for policy in rules.policies.in_force:
-        yield _Entry(policy.document, policy, IN_FORCE, policy.built_in)
-    for one in rules.policies.not_offered:
-        yield _Entry(one.document, None, NOT_OFFERED, True, one.why)
-    for document, why in rules.refused:
-        yield _Entry(document, None, BROKEN, False, why)
-
-
-def _entry(rules: RulesInForce, name: str) -> _Entry:
-    return next(entry for entry in _entries(rules) if entry.document.name == name)
 
 
 def policies_text(rules: RulesInForce, today: date, *, colored: bool = False) -> str:
     """List the policies: id, severity, where from, waivers that hold; the title below."""
-    entries = list(_entries(rules))
+    entries = list(rules.entries())
     rows = [
         (
             visible(entry.document.name),
-            entry.severity if entry.state == IN_FORCE else entry.state,
+            entry.severity if entry.state == State.IN_FORCE else entry.state,
             _waived(rules, entry, today),
-            entry.place,
+            _place(entry),
         )
         for entry in entries
     ]
     blocks = [_sums(entries)]
     for entry, row in zip(entries, table(rows).split("\n"), strict=True):
-        blocks.append(click.style(row, bold=True) if colored and entry.state == IN_FORCE else row)
+        blocks.append(
+            click.style(row, bold=True) if colored and entry.state == State.IN_FORCE else row
+        )
         blocks += _title(entry)
-        if entry.weighed:
-            blocks += wrapped(entry.weighed, "  weighed  ", " " * 11)
+        if _weighed(entry):
+            blocks += wrapped(_weighed(entry), "  weighed  ", " " * 11)
         if entry.why:
             blocks += wrapped(visible(entry.why), "  because  ", " " * 11)
     return "\n".join(blocks) + _findings(rules, rules.findings, colored)
 
 
-def _title(entry: _Entry) -> Iterator[str]:
+def _place(entry: Entry) -> str:
+    if entry.built_in:
+        return "built in"
+    at = entry.document.location("policy")
+    return visible(f"{at.file}:{at.line}")
+
+
+def _weighed(entry: Entry) -> str:
+    """How the repository weighs it, and why; empty where it weighs it as stated."""
+    if entry.override is None:
+        return ""
+    return f"{entry.override.severity} instead of {entry.stated} (knobctl.toml): {visible(entry.override.reason)}"
+
+
+def _title(entry: Entry) -> Iterator[str]:
     title = title_of(entry.document)
     return wrapped(visible(title), "  ", "  ") if title != entry.document.name else iter(())
 
 
-def _waived(rules: RulesInForce, entry: _Entry, today: date) -> str:
+def _waived(rules: RulesInForce, entry: Entry, today: date) -> str:
     now = waived_now(rules.waivers_of(entry.document.name), today)
     return count(now, "waiver") if now else ""
 
 
-def _sums(entries: Sequence[_Entry]) -> str:
+def _sums(entries: Sequence[Entry]) -> str:
     """The first line: `20 policies in force: 19 built in, 1 of this repository; 1 broken`."""
-    in_force = [entry for entry in entries if entry.state == IN_FORCE]
+    in_force = [entry for entry in entries if entry.state == State.IN_FORCE]
     own = sum(not entry.built_in for entry in in_force)
     line = f"{count(len(in_force), 'policy')} in force: {len(in_force) - own} built in, {own} of this repository"
-    weighed = sum(bool(entry.weighed) for entry in in_force)
+    weighed = sum(bool(_weighed(entry)) for entry in in_force)
     counts = [(weighed, "weighed otherwise")]
-    for state, words in ((NOT_OFFERED, "not offered by this schema"), (BROKEN, "broken")):
+    for state, words in (
+        (State.NOT_OFFERED, "not offered by this schema"),
+        (State.BROKEN, "broken"),
+    ):
         counts.append((sum(entry.state == state for entry in entries), words))
     return line + "".join(f"; {number} {words}" for number, words in counts if number)
 
@@ -134,57 +98,16 @@ def _findings(rules: RulesInForce, findings: Sequence[Finding], colored: bool) -
     return "\n\n" + findings_text(report, colored=colored)
 
 
-def policies_json(rules: RulesInForce, today: date, code: ExitCode) -> str:
-    """The machine-readable answer of `policy list`."""
-    return _answer(
-        "policy list",
-        code,
-        {
-            "policies": [_record(rules, entry, today) for entry in _entries(rules)],
-            "findings": [finding.as_json() for finding in rules.findings],
-        },
-    )
-
-
-def _answer(command: str, code: ExitCode, content: dict[str, Any]) -> str:
-    head = {"version": 1, "command": command, "outcome": code.outcome, "exit_code": int(code)}
-    return json.dumps({**head, **content}, indent=2)
-
-
-def _record(rules: RulesInForce, entry: _Entry, today: date) -> dict[str, Any]:
-    document = entry.document
-    at = None if entry.built_in else document.location("policy")
-    override = entry.policy.override if entry.policy else None
-    return {
-        "id": document.name,
-        "title": title_of(document),
-        "severity": entry.severity,
-        "stated_severity": str(document.value.get("severity", "")),
-        "override_reason": override.reason if override else None,
-        "state": entry.state,
-        "why": entry.why or None,
-        "built_in": entry.built_in,
-        "file": at.file if at else None,
-        "line": at.line if at else None,
-        "waivers": waived_now(rules.waivers_of(document.name), today),
-        "examples": {
-            outcome: len(listed) if isinstance(listed, list) else 0
-            for outcome in OUTCOMES
-            for listed in [value_at(document.value, ("examples", outcome))]
-        },
-    }
-
-
 def policy_text(rules: RulesInForce, name: str, today: date, *, colored: bool = False) -> str:
     """Show one policy: what it says and reads, whether its examples hold, who waives it."""
-    entry = _entry(rules, name)
-    head = f"{visible(name)}  {entry.severity if entry.state == IN_FORCE else entry.state}  {entry.place}"
+    entry = rules.entry(name)
+    head = f"{visible(name)}  {entry.severity if entry.state == State.IN_FORCE else entry.state}  {_place(entry)}"
     lines = [click.style(head, bold=True) if colored else head]
     lines += _title(entry)
     if entry.why:
         lines += wrapped(visible(entry.why), "  because  ", " " * 11)
-    if entry.weighed:
-        lines += wrapped(entry.weighed, "  weighed  ", " " * 11)
+    if _weighed(entry):
+        lines += wrapped(_weighed(entry), "  weighed  ", " " * 11)
     lines += ["", *_source(entry)]
     policy = as_stated(rules, name)
     if policy is not None:
@@ -196,8 +119,8 @@ def policy_text(rules: RulesInForce, name: str, today: date, *, colored: bool = 
     return "\n".join(lines)
 
 
-def _source(entry: _Entry) -> Iterator[str]:
-    for field in _FIELDS:
+def _source(entry: Entry) -> Iterator[str]:
+    for field in SOURCE:
         if field in entry.document.value:
             yield from _labelled(field, str(entry.document.value[field]))
 
@@ -275,53 +198,3 @@ def _whom(waiver: Waiver) -> str:
     if waiver.tenants:
         return joined(sorted(waiver.tenants))
     return joined(f"{name}={value}" for name, value in sorted(waiver.labels.items()))
-
-
-def policy_json(rules: RulesInForce, name: str, today: date, code: ExitCode) -> str:
-    """The machine-readable answer of `policy show`."""
-    entry = _entry(rules, name)
-    policy = as_stated(rules, name)
-    value = document_of(rules, name).value
-    record = _record(rules, entry, today)
-    record |= {field: _text_or_none(value.get(field)) for field in _FIELDS}
-    record |= {
-        "reads": list(policy.reads) if policy else [],
-        "reads_all": policy.reads_all if policy else False,
-        "variables": sorted(policy.depends.variables) if policy else [],
-        "examples": [_example_json(one) for one in examples_of(rules, policy)] if policy else [],
-        "waivers": [_waiver_json(one, today) for one in rules.waivers_of(name)],
-    }
-    return _answer("policy show", code, {"policy": record})
-
-
-def _text_or_none(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _example_json(example: Example) -> dict[str, Any]:
-    place = None if example.policy.built_in else example.place
-    return {
-        "outcome": example.outcome,
-        "holds": example.holds,
-        "said": example.said,
-        "example": value_at(example.policy.document.value, example.path),
-        "file": place.file if place else None,
-        "line": place.line if place else None,
-    }
-
-
-def _waiver_json(waiver: Waiver, today: date) -> dict[str, Any]:
-    at = waiver.document.location("waiver")
-    value = waiver.document.value
-    return {
-        "name": waiver.name,
-        "tenants": sorted(waiver.tenants),
-        "labels": dict(waiver.labels),
-        "up_to": value.get("up_to"),
-        "reason": str(value["reason"]),
-        "approved_by": str(value["approved_by"]),
-        "expires": str(waiver.expires),
-        "expired": waiver.has_expired(today),
-        "file": at.file,
-        "line": at.line,
-    }
