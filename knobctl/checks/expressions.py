@@ -1,4 +1,4 @@
-"""CEL: conditions and templates, compiled and type-checked, with errors at their place in the YAML."""
+"""CEL: expressions, compiled and type-checked, with errors at their place in the text."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cel_expr_python import cel
 
-from knobctl.checks.inside_text import place_inside
-from knobctl.finding import Finding, Severity
 from knobctl.text import nearest, spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from knobctl.documents.model import Document
 
 _MAP: Final = cel.Type.Map(cel.Type.STRING, cel.Type.DYN)
 VARIABLES: Final[Mapping[str, cel.Type]] = {
@@ -43,8 +40,6 @@ VARIABLES: Final[Mapping[str, cel.Type]] = {
     "today": cel.Type.STRING,
     "evidence": cel.Type.List(cel.Type.STRING),
 }
-LONGEST: Final = 2000
-"""How many characters of a message are shown: an expression can make millions."""
 MOST_CHARACTERS: Final = 10_000
 """How long an expression, or a text with expressions, may be: what it makes is bounded by that times the steps."""
 TOO_MANY_STEPS: Final = "it takes more steps than an expression may"
@@ -149,46 +144,13 @@ class Together:
             return error
 
 
-@dataclass(frozen=True)
-class Template:
-    """A text with expressions in braces."""
-
-    parts: tuple[str | Expression, ...]
-    offsets: tuple[int, ...] = ()
-    """Where each part begins in the text."""
-
-    def expressions(self) -> Iterator[tuple[int, Expression]]:
-        """The expressions, with their offsets in the text."""
-        for offset, part in zip(self.offsets, self.parts, strict=True):
-            if isinstance(part, Expression):
-                yield offset, part
-
-    def text(self, shown: Callable[[Expression], str]) -> str:
-        """Fill the braces.
-
-        Args:
-            shown: Gives what stands for an expression; what it raises, this raises.
-        """
-        text = "".join(part if isinstance(part, str) else shown(part) for part in self.parts)
-        return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text):,} characters)"
-
-
-def shown_value(value: object) -> str:
-    """Write what an expression gave, for a message."""
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(shown_value, value))
-    if isinstance(value, dict):  # whose order in CEL is another in every run
-        return ", ".join(f"{key}: {shown_value(value[key])}" for key in sorted(value, key=str))
-    return spelled(value)
-
-
 def compile_expression(text: str) -> Expression:
     """Compile and type-check an expression.
 
     Raises:
         ExpressionError: With the offset of the first error in the text.
     """
-    _refuse_length(text)
+    refuse_length(text)
     try:
         return Expression(text, _environment().compile(text))
     except (RuntimeError, TypeError) as error:  # TypeError: half a surrogate pair is no text to CEL
@@ -223,7 +185,12 @@ _KIND_NAMES: Final = {
 }
 
 
-def _refuse_length(text: str) -> None:
+def refuse_length(text: str) -> None:
+    """Refuse what is longer than an expression, or a text with expressions, may be.
+
+    Raises:
+        ExpressionError: Saying how long it is.
+    """
     if len(text) > MOST_CHARACTERS:
         raise ExpressionError(
             f"{len(text):,} characters; an expression has at most {MOST_CHARACTERS:,}"
@@ -292,80 +259,3 @@ _FUNCTIONS: Final = (
     "timestamp",
 )
 """What can be called, for whoever mistypes it."""
-
-
-def compile_template(text: str) -> Template:
-    """Compile a text with expressions in braces; `{{` and `}}` are braces.
-
-    Raises:
-        ExpressionError: With the offset of the first error in the text.
-    """
-    _refuse_length(text)
-    parts: list[str | Expression] = []
-    offsets: list[int] = []
-    for start, part, is_expression in _pieces(text):
-        offsets.append(start)
-        if not is_expression:
-            parts.append(part)
-            continue
-        try:
-            parts.append(compile_expression(part))
-        except ExpressionError as error:
-            raise ExpressionError(error.message, start + error.offset) from error
-    return Template(tuple(parts), tuple(offsets))
-
-
-_PIECE: Final = re.compile(r"\{\{|\}\}|[{}]|[^{}]+")
-
-
-def _pieces(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Divide a template into plain text and expressions, each with its offset."""
-    at = 0
-    while at < len(text):
-        found = _PIECE.match(text, at)
-        assert found is not None
-        piece = found[0]
-        if piece == "{":
-            end = _closing(text, at + 1)
-            yield at + 1, text[at + 1 : end], True
-            at = end + 1
-            continue
-        if piece == "}":
-            raise ExpressionError("a } without its {; write }} for a brace", at)
-        yield at, piece[0] if piece in {"{{", "}}"} else piece, False
-        at = found.end()
-
-
-_TOKEN: Final = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|.""", re.DOTALL)
-
-
-def _closing(text: str, start: int) -> int:
-    """The brace that closes an expression; quotes and maps inside it are passed over."""
-    depth = 0
-    for token in _TOKEN.finditer(text, start):
-        if token[0] == "{":
-            depth += 1
-        elif token[0] == "}":
-            if depth == 0:
-                return token.start()
-            depth -= 1
-    raise ExpressionError("a { without its }; write {{ for a brace", start - 1)
-
-
-def policy_error(
-    document: Document,
-    path: tuple[str | int, ...],
-    error: ExpressionError,
-    *,
-    tenant: str | None = None,
-) -> Finding:
-    """Say at its place in the policy's file that an expression does not compile, or failed."""
-    return Finding(
-        rule="policy-error",
-        severity=Severity.ERROR,
-        message=f"{document.name}: {error.message}",
-        hint="until it is mended the policy passes nothing" if tenant is None else None,
-        tenant=tenant,
-        field_path=".".join(map(str, path)),
-        primary=place_inside(document, path, error.offset),
-    )

@@ -1,4 +1,4 @@
-"""Finds one character of a text value in the file, however YAML writes the text."""
+"""Places a fault of a text value at its character in the file, however YAML writes the text."""
 
 from __future__ import annotations
 
@@ -7,12 +7,33 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from knobctl.checks.places import value_at
+from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from knobctl.checks.expressions import ExpressionError
     from knobctl.documents.model import Document
     from knobctl.finding import Location
+
+
+def policy_error(
+    document: Document,
+    path: tuple[str | int, ...],
+    error: ExpressionError,
+    *,
+    tenant: str | None = None,
+) -> Finding:
+    """Say at its place in the policy's file that an expression does not compile, or failed."""
+    return Finding(
+        rule="policy-error",
+        severity=Severity.ERROR,
+        message=f"{document.name}: {error.message}",
+        hint="until it is mended the policy passes nothing" if tenant is None else None,
+        tenant=tenant,
+        field_path=".".join(map(str, path)),
+        primary=place_inside(document, path, error.offset),
+    )
 
 
 @lru_cache(maxsize=64)  # a condition that fails for each tenant asks it each time

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from knobctl.checks.expressions import ExpressionError, policy_error
+from knobctl.checks.expressions import ExpressionError
+from knobctl.checks.inside_text import policy_error
 from knobctl.finding import Finding, Related
 
 if TYPE_CHECKING:

@@ -7,17 +7,12 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from knobctl.checks.expressions import (
-    Expression,
-    ExpressionError,
-    Template,
-    compile_condition,
-    compile_template,
-    policy_error,
-)
+from knobctl.checks.expressions import Expression, ExpressionError, compile_condition
 from knobctl.checks.fact_roles import with_rank_constant
+from knobctl.checks.inside_text import policy_error
 from knobctl.checks.reading import Reading, UnknownRoleError, reading_of, resolved
 from knobctl.checks.rules import RULES
+from knobctl.checks.templates import Template, compile_template
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.reader import read_bytes
 from knobctl.errors import InputError

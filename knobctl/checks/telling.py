@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from knobctl.checks.expressions import (
-    Expression,
-    ExpressionError,
-    RunawayError,
-    Template,
-    shown_value,
-    truth,
-)
+from knobctl.checks.expressions import Expression, ExpressionError, RunawayError, truth
 from knobctl.checks.reading import KEYED, reading_of
+from knobctl.checks.templates import Template, shown_value
 from knobctl.checks.terms import ABSENT, wanted_by
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from knobctl.checks.asked_knob import asked_knob
 from knobctl.checks.asking import Asking, why_not_asked
-from knobctl.checks.expressions import VARIABLES, ExpressionError, Template, activation, shown_value
+from knobctl.checks.expressions import VARIABLES, ExpressionError, activation
 from knobctl.checks.policies import Each, Policy, load_policies
 from knobctl.checks.subject import Subject
+from knobctl.checks.templates import Template, shown_value
 from knobctl.finding import Severity
 from knobctl.knobs import load_catalogue
 from tests.checks.documents import repository

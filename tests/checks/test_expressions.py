@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from knobctl.checks.expressions import (
-    ExpressionError,
-    activation,
-    compile_expression,
-    compile_template,
-    shown_value,
-)
+from knobctl.checks.expressions import ExpressionError, activation, compile_expression
 from knobctl.checks.reading import UnknownRoleError, reading_of
+from knobctl.checks.templates import compile_template, shown_value
 from knobctl.knobs import load_catalogue
 
 CATALOGUE = load_catalogue()
