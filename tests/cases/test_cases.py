@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from knobctl.report.formats import FORMATS
+from tests.report.hard import git
 from tests.running import Knobctl, Result
 
 CASES: dict[str, dict[str, Any]] = {
@@ -33,11 +35,8 @@ ELSEWHERE = {
     "pipe-retry-does-not-duplicate": "tests/engine: 503, then a cut connection, then an answer",
     "pipe-conflict-does-not-teach-clobbering": "tests/cli/test_apply.py",
     "pipe-edit-keeps-hash-lines": "tests/cli/test_edit.py",
-    "pipe-pr-comment-limit": "the markdown format comes with the gate",
-    "pipe-sarif-position": "the SARIF format comes with the gate",
     "term-tui-markup-crash": "the terminal UI has its own issue",
     "term-tui-markup-action": "the terminal UI has its own issue",
-    "term-markdown-injection": "the markdown format comes with the gate",
 }
 HERE: dict[str, Callable[[Knobctl], None]] = {}
 NO_KEY_OF_OURS = ("rerank_top_k", "use_recency", "window", "weights", "nested")
@@ -455,10 +454,61 @@ def pipe_prompt_answered_by_pipe(knobctl: Knobctl) -> None:
 
 @case
 def pipe_exit_same_for_every_format(knobctl: Knobctl) -> None:
-    """The formats that exist; the others come with the gate."""
-    path = knobctl.write("acme.yaml", "tenant: acme\nknobs: {retrieval_min_score: 1.7}\n")
+    """All formats, gitlab too."""
+    path = knobctl.write("acme.yaml", yaml_of("pipe-exit-same-for-every-format"))
+    asked = CASES["pipe-exit-same-for-every-format"]["input"]["formats"]
+    assert {*asked, "gitlab"} == {*FORMATS}
     for command in ("validate", "check"):
-        assert {knobctl(command, path, "--format", name).code for name in ("text", "json")} == {4}
+        assert {knobctl(command, path, "--format", name).code for name in FORMATS} == {4}
+
+
+@case
+def pipe_pr_comment_limit(knobctl: Knobctl) -> None:
+    """--format where the case says --output; 60,000 characters, as the contract has it.
+
+    A diff has no findings: those that are kept are a check's.
+    """
+    tenants = CASES["pipe-pr-comment-limit"]["input"]["tenants_changed"]
+
+    def lay(text: str) -> None:
+        for start in range(0, tenants, 500):
+            documents = (text.format(number) for number in range(start, start + 500))
+            knobctl.write(f"tenants/{start}.yaml", "---\n".join(documents))
+
+    lay("tenant: t{0}\nknobs: {{retrieval_vector_top_k: 32, rrf_k: 60}}\n")
+    git(knobctl.folder, "init", "-q", ".")
+    git(knobctl.folder, "add", ".")
+    git(knobctl.folder, "commit", "-qm", "before")
+    lay("tenant: t{0}\nknobs: {{retrieval_min_score: 0.4{0:04}, rrf_k: 60}}\n")
+    for command, path, counts, findings in (
+        ("diff", "tenants", "### 5,000 tenants, 10,000 fields, 5,000 of them resets", 0),
+        ("check", "tenants/0.yaml", "### Passes: 1,500 warnings", 20),
+    ):
+        result = knobctl(command, path, "--base", "main", "--format", "markdown")
+        assert result.code == 0, result.err
+        assert len(result.out) <= 60_000
+        assert counts in result.out
+        assert "| **reset** | `retrieval_vector_top_k` | `32` | default `50` | `t0`, " in result.out
+        assert result.out.count("**warning** `floor-above-vector-ceiling`") >= findings
+        last = result.out.splitlines()[-1]
+        assert last.startswith("Left out: ")
+        assert last.endswith(f"The full report: `knobctl {command} --output json=FILE`")
+
+
+@case
+def pipe_sarif_position(knobctl: Knobctl) -> None:
+    """An empty file has no line to point at."""
+    knobctl.write("empty.yaml", "")
+    knobctl.write("t.yaml", "tenant: t\nknobs: {retrieval_min_score: 0.45}\n")
+    run = knobctl("check", ".", "--format", "sarif").json["runs"][0]
+    places = {
+        result["ruleId"]: result["locations"][0]["physicalLocation"] for result in run["results"]
+    }
+    assert places["empty-document"] == {
+        "artifactLocation": {"uri": "empty.yaml", "uriBaseId": "%SRCROOT%"}
+    }
+    assert places["floor-above-vector-ceiling"]["region"]["startLine"] == 2
+    assert min(place.get("region", {}).get("startLine", 1) for place in places.values()) == 1
 
 
 @case
@@ -614,3 +664,17 @@ def term_homoglyph_key(knobctl: Knobctl) -> None:
     one = finding(result, "unknown-knob")
     assert "U+0435" in one["message"]
     assert "retrieval_min_score" in one["hint"] + one["message"]
+
+
+@case
+def term_markdown_injection(knobctl: Knobctl) -> None:
+    """Such a name is refused, and shown; the diff, which has only real names, is stopped by it."""
+    knobctl.write("t.yaml", yaml_of("term-markdown-injection"))
+    for command in (["diff", "--base", "HEAD"], ["check"]):
+        git(knobctl.folder, "init", "-q", ".")
+        git(knobctl.folder, "commit", "-q", "--allow-empty", "-m", "before")
+        result = knobctl(*command, "--format", "markdown")
+        assert result.code == 4
+        assert "@ops-team" in result.out
+        outside = re.sub(r"```.*?```|`[^`\n]*`|<code>.*?</code>", "", result.out, flags=re.DOTALL)
+        assert not re.search(r"@|://|<img|\]\(|\|", outside)
