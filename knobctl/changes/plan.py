@@ -47,7 +47,8 @@ class TenantPlan:
     hazards: tuple[Finding, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     owner: str | None = None
-    evidence: tuple[str, ...] = ()
+    evidence: Mapping[str, str | None] = field(default_factory=dict)
+    """By file that the tenant names as evidence, its digest; None where it could not be read."""
     unknown: Mapping[str, str] = field(default_factory=dict)
     """Stored fields that the schema does not know and that the push would lose, as JSON text."""
 
@@ -75,7 +76,9 @@ class TenantPlan:
             "changed_field_paths": list(self.changed_field_paths),
             "changes": [change.as_json() for change in self.changes],
             "hazards": [hazard.as_json() for hazard in self.hazards],
-            "evidence": [{"path": path} for path in self.evidence],
+            "evidence": [
+                {"path": path, "sha256": sha256} for path, sha256 in self.evidence.items()
+            ],
         }
 
 
@@ -108,6 +111,7 @@ def plan_tenant(
     *,
     document: Document | None = None,
     hazards: tuple[Finding, ...] = (),
+    evidence: Mapping[str, str | None] | None = None,
 ) -> TenantPlan:
     """Plan one tenant.
 
@@ -117,9 +121,9 @@ def plan_tenant(
         desired: The canonical set that it shall hold.
         document: The document that asks for it, if one does.
         hazards: What the checks say of it.
+        evidence: By file that the document names as evidence, its digest.
     """
     owner = document.value.get("owner") if document else None
-    evidence = document.value.get("evidence") if document else None
     return TenantPlan(
         tenant=live.tenant,
         source=document.source if document else "",
@@ -130,7 +134,7 @@ def plan_tenant(
         hazards=hazards,
         labels=document.labels if document else {},
         owner=owner if isinstance(owner, str) else None,
-        evidence=tuple(map(str, evidence)) if isinstance(evidence, list) else (),
+        evidence=evidence or {},
         unknown=unknown_fields(live),
     )
 

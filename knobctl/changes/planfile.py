@@ -68,6 +68,7 @@ class _Hazard(_Strict):
 
 class _Evidence(_Strict):
     path: str
+    sha256: Sha256 | None = None
 
 
 class _Tenant(_Strict):
@@ -232,7 +233,7 @@ def _tenant(entry: _Tenant, source: str, catalogue: Catalogue) -> TenantPlan:
         hazards=tuple(_finding(hazard) for hazard in entry.hazards),
         labels=entry.labels,
         owner=entry.owner,
-        evidence=tuple(one.path for one in entry.evidence),
+        evidence={one.path: one.sha256 for one in entry.evidence},
         unknown=entry.unknown,
     )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from knobctl.changes.plan import Plan, TenantPlan, plan_tenant, schema_digest
+from knobctl.checks.evidence_files import evidence_digest, named_by
 from knobctl.documents.model import Document, Kind
 from knobctl.documents.repository import belongs
 from knobctl.engine.reading import read_all
@@ -205,6 +206,7 @@ def _tenants(
             effective[tenant.name].desired,
             document=tenant,
             hazards=tuple(hazards.get(tenant.name, ())),
+            evidence={path: evidence_digest(repository.root, path) for path in named_by(tenant)},
         )
         for tenant in repository.tenants
     ]

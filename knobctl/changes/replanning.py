@@ -8,6 +8,7 @@ from knobctl.changes.apply import moved
 from knobctl.changes.plan import worrying
 from knobctl.changes.read_back import same_set
 from knobctl.changes.stand_in import judging, stand_in
+from knobctl.checks.evidence_files import evidence_digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,6 +47,16 @@ def is_applied(plan: Plan, live: Mapping[str, LiveSet]) -> bool:
     return bool(plan.changing) and all(
         same_set(live[tenant.tenant].knobs, tenant.desired) for tenant in plan.tenants
     )
+
+
+def changed_evidence(plan: Plan, repository: Repository) -> list[str]:
+    """The evidence files that are not what the plan was made with."""
+    named = {path: sha256 for tenant in plan.changing for path, sha256 in tenant.evidence.items()}
+    return [
+        path
+        for path, sha256 in named.items()
+        if sha256 is not None and evidence_digest(repository.root, path) != sha256
+    ]
 
 
 def new_findings(
@@ -89,7 +100,7 @@ def _document(tenant: TenantPlan) -> Document:
         source=tenant.source or f"plan of {tenant.tenant}",
         labels=tenant.labels,
         owner=tenant.owner,
-        evidence=tenant.evidence,
+        evidence=tuple(tenant.evidence),
     )
 
 

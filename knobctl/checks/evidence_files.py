@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import jsonschema_rs
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from knobctl.documents.model import Document
     from knobctl.knobs import Catalogue, KnobValue
 
 SCHEMA: Final = "evidence.v1.schema.json"
@@ -44,6 +46,20 @@ class NoEvidence(NamedTuple):
     path: str
     why: str
     """Continues `evidence/acme.json: `."""
+
+
+def named_by(tenant: Document) -> list[str]:
+    """The files that a tenant names as evidence, in its order."""
+    named = tenant.value.get("evidence")
+    return [str(path) for path in named] if isinstance(named, list) else []
+
+
+def evidence_digest(root: Path, path: str) -> str | None:
+    """SHA-256 of an evidence file, lower-case hex; None where it cannot be read."""
+    try:
+        return sha256(read_enclosed(root, path)).hexdigest()
+    except OSError:
+        return None
 
 
 def read_evidence(root: Path, path: str, catalogue: Catalogue) -> Evidence | NoEvidence:

@@ -72,6 +72,8 @@ def apply_plan_file(
             if one.tenant not in left_out
         ),
     )
+    if here:
+        _refuse_changed_evidence(kept, repository)
     _refuse_new_findings(session, kept, live, repository, fleet)
     return push(
         session,
@@ -122,6 +124,17 @@ def _moved(
             hint=AGAIN,
         )
     return moved
+
+
+def _refuse_changed_evidence(plan: Plan, repository: Repository) -> None:
+    from knobctl.changes.replanning import changed_evidence
+
+    changed = changed_evidence(plan, repository)
+    if changed:
+        raise ConflictError(
+            f"the plan was made with other evidence; nothing was written: {', '.join(changed)}",
+            hint=AGAIN,
+        )
 
 
 def _refuse_new_findings(
