@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from knobctl.cli.adopting import AdoptionOptions, adoption_options, write_waivers
 from knobctl.cli.options import Settings, common_options
+from knobctl.cli.remembered import Hearing, Memory
 from knobctl.cli.showing import answer, keep_documents, showing_options, shown
 from knobctl.report.formats import FORMATS
 
@@ -33,6 +35,12 @@ if TYPE_CHECKING:
 )
 @click.option("--live", is_flag=True, help="Add the engine's state: what a push would reset.")
 @adoption_options
+@click.option(
+    "--no-cache",
+    is_flag=True,
+    envvar="KNOBCTL_NO_CACHE",
+    help="Judge anew what an earlier run judged.",
+)
 @common_options(engine=True, formats=tuple(FORMATS))
 def command(
     settings: Settings,
@@ -45,6 +53,7 @@ def command(
     base: str | None,
     live: bool,
     adoption: AdoptionOptions,
+    no_cache: bool,
 ) -> ExitCode:
     """Validate documents, then say what the values do: the policies, with the arithmetic.
 
@@ -55,15 +64,28 @@ def command(
     from the commit at which HEAD left REV, judged by its own settings, schema, policies and
     waivers. With --base or --live it shows for each changed tenant what changes in force.
     """
-    from knobctl.checks.judging import check_repository
-    from knobctl.checks.policies import rule_ids
     from knobctl.cli.session import Session
 
+    # A change is judged by the minute, as freezes are; an engine and a pipe may say something else next time.
+    is_lasting = not (
+        no_cache or live or base is not None or adoption.write_waivers or "-" in paths
+    )
+    hearing = Hearing() if is_lasting else None
+    settings = replace(settings, hearing=hearing)
     with Session(settings, engine=live) as session:
         last_day = adoption.last_day(
             session.today, compares=live or base is not None, piped="-" in paths
         )
-        whole = session.repository(paths, tenant=tenant)
+        opening = session.opening(paths, tenant=tenant)
+        memory = (
+            Memory.of(session, opening, click.get_current_context().params) if hearing else None
+        )
+        if memory and (code := memory.answer(settings)) is not None:
+            return code
+        from knobctl.checks.judging import check_repository
+        from knobctl.checks.policies import rule_ids
+
+        whole = session.understood(opening)
         fleet = whole.fleet(session.fleet) if session.fleet else None
         repository = whole.within(fleet)
         earlier = session.base(whole, base, paths, tenant=tenant) if base is not None else None
@@ -83,7 +105,7 @@ def command(
             adopted = write_waivers(report, repository, adoption, session.today, last_day)
             if adopted.files:
                 report = _again(session, paths, tenant)
-        return answer(
+        code = answer(
             settings,
             report,
             findings=shown(report, select, ignore, rule_ids(repository.policies)),
@@ -96,6 +118,9 @@ def command(
             adopted=adopted,
             now=session.now(),
         )
+        if memory and hearing:
+            memory.keep(code, hearing)
+        return code
 
 
 def _held(session: Session, repository: Repository) -> Mapping[str, LiveSet]:

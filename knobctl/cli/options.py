@@ -13,6 +13,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from knobctl.cli.remembered import Hearing
+
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
@@ -31,6 +33,8 @@ class Settings:
     quiet: bool = False
     verbose: int = 0
     color: str = "auto"
+    hearing: Hearing | None = None
+    """Who writes down what is told, to tell it again."""
 
     def colored(self, stream: Any) -> bool:  # noqa: ANN401  any text stream
         """Whether colour goes to this stream."""
@@ -48,12 +52,17 @@ class Settings:
     def say(self, text: str) -> None:
         """Talk to the person on stderr, unless asked to be quiet."""
         if not self.quiet:
-            click.echo(text, err=True)
+            self._talk(text)
 
     def say_more(self, text: str) -> None:
         """Talk on stderr where `-v` asks for it."""
         if self.verbose:
-            click.echo(text, err=True)
+            self._talk(text)
+
+    def _talk(self, text: str) -> None:
+        click.echo(text, err=True)
+        if self.hearing:
+            self.hearing.said.append(text)
 
     def answer(
         self, renderings: dict[str, Callable[[], str | Iterable[str]]], *, printed: str = ""
@@ -69,9 +78,26 @@ class Settings:
             AnswerError: If it cannot be delivered.
         """
         answer = _render(renderings, self.format)
-        write_out(_ended(answer.removeprefix(printed) if isinstance(answer, str) else answer))
+        answer = answer.removeprefix(printed) if isinstance(answer, str) else answer
+        write_out(self._heard(_ended(answer)))
         for format_, path in self.outputs:
-            _write_atomically(path, _ended(_render(renderings, format_)))
+            _write_atomically(path, self._heard(_ended(_render(renderings, format_))))
+
+    def answer_again(self, said: Iterable[str], answers: Iterable[str]) -> None:
+        """Tell what an earlier run told: the talk, the answer, and the files of `--output` in their order.
+
+        Raises:
+            AnswerError: If it cannot be delivered.
+        """
+        for text in said:
+            click.echo(text, err=True)
+        first, *others = answers
+        write_out((first,))
+        for (_, path), text in zip(self.outputs, others, strict=True):
+            _write_atomically(path, (text,))
+
+    def _heard(self, pieces: Iterable[str]) -> Iterable[str]:
+        return self.hearing.heard(pieces) if self.hearing else pieces
 
 
 def _ended(answer: str | Iterable[str]) -> Iterator[str]:

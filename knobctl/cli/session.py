@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from knobctl.cli.options import Settings
+    from knobctl.documents.opening import Opening
     from knobctl.documents.repository import Repository
     from knobctl.documents.sources import Files
     from knobctl.engine.interface import Engine
@@ -80,6 +81,11 @@ class Session:
     def state_folder(self) -> Path:
         """Where journals of runs lie."""
         return _user_folder("state")
+
+    @property
+    def cache_folder(self) -> Path:
+        """Where answers lie that may be thrown away."""
+        return _user_folder("cache")
 
     @property
     def actor(self) -> str:
@@ -216,19 +222,31 @@ class Session:
 
         Call it before `engine`: a repository may bring its own schema, and both go by one.
         """
-        from knobctl.documents.reader import MAX_BYTES
-        from knobctl.documents.repository import open_repository
+        return self.understood(self.opening(paths, tenant=tenant, files=files), whole=whole)
 
-        repository = open_repository(
+    def opening(
+        self, paths: Sequence[str] = (), *, tenant: str | None = None, files: Files | None = None
+    ) -> Opening:
+        """Find the repository of PATHs, its settings and its knobs; nothing of it is read yet."""
+        from knobctl.documents.opening import Opening
+        from knobctl.documents.reader import MAX_BYTES
+
+        return Opening(
             paths,
-            catalogue=self._catalogue or self._chosen_catalogue(),
-            cwd=self.cwd,
+            self._catalogue or self._chosen_catalogue(),
+            self.cwd,
             # One more than the limit says that it is too much; a pipe may never end.
-            stdin=lambda: sys.stdin.buffer.read(MAX_BYTES + 1),
-            tenant=tenant,
-            whole=whole,
-            files=files,
+            lambda: sys.stdin.buffer.read(MAX_BYTES + 1),
+            tenant,
+            files,
         )
+
+    def understood(self, opening: Opening, *, whole: bool = True) -> Repository:
+        """Read the documents of an opened repository."""
+        from knobctl.documents.opening import collector_paused
+
+        with collector_paused():
+            repository = opening.repository(whole=whole)
         self._catalogue = self._catalogue or repository.catalogue
         return repository
 

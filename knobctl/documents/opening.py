@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.claims import claim_findings, layer_findings
+from knobctl.documents.gathering import Gathered
 from knobctl.documents.globs import matcher
 from knobctl.documents.kinds import Sorted, sort_documents
 from knobctl.documents.model import Kind
@@ -145,6 +146,42 @@ class Opening:
         repository.findings += layer_findings(repository)
         repository.findings += claim_findings(repository)
         return repository
+
+    def gather(self) -> Gathered | None:
+        """Read every file that bears on a run before any is understood, so that it is known what the run is about.
+
+        What is understood afterwards is what was read here.
+
+        Returns:
+            None where a PATH or a file cannot be read: to say so is for `repository`.
+        """
+        files = Gathered(self._files)
+        try:
+            for path in self._paths:
+                name = self._name(self._absolute(path))
+                kind = files.kind(name)
+                if kind not in {"file", "folder"}:
+                    return None
+                for found in files.names(name, self._skips) if kind == "folder" else (name,):
+                    files.count(found)
+            for found in self._everywhere(files):
+                files.count(found)
+        except OSError:
+            return None
+        self._files = files
+        return files
+
+    @property
+    def ground(self) -> Sequence[object]:
+        """What a run stands on besides its files: where they lie, the settings, the knobs."""
+        repository = self._repository
+        return (
+            repository.root,
+            self._folders,
+            repository.below,
+            repository.settings,
+            repository.catalogue.schema,
+        )
 
     def rules(self) -> Repository:
         """Read the policies and waivers, wherever in the repository they lie; it may have none."""
@@ -301,15 +338,20 @@ class Opening:
             for name in tenant.layers
         ) or bool(claim_findings(repository))
 
-    def _names_of_rest(self) -> Iterator[str]:
-        """The files of the repository that were not read yet."""
-        root = self._files.root
+    def _everywhere(self, files: Files) -> Iterator[str]:
+        """The files of the repository."""
+        root = files.root
         folders = (
             [self._name(str(folder)) for folder in self._folders]
             if root in self._folders[0].parents
             else [""]
         )
-        for name in (name for folder in folders for name in self._files.names(folder, self._skips)):
+        for folder in folders:
+            yield from files.names(folder, self._skips)
+
+    def _names_of_rest(self) -> Iterator[str]:
+        """The files of the repository that were not read yet."""
+        for name in self._everywhere(self._files):
             if name not in self._seen:
                 self._seen.add(name)
                 yield name

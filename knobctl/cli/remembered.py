@@ -1,0 +1,135 @@
+"""`check` remembers what it told: the same content, asked the same way on the same day, is not judged twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import zlib
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from knobctl.cli.answer_folder import AnswerFolder
+from knobctl.errors import ExitCode
+from knobctl.shipped import shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from knobctl.cli.options import Settings
+    from knobctl.cli.session import Session
+    from knobctl.documents.gathering import Gathered
+    from knobctl.documents.opening import Opening
+
+_SHAPE: Final = "1"
+"""Of what is kept; another number, and nothing of before is found."""
+
+
+class Hearing:
+    """Writes down what a run tells while it is told, small enough to be kept."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        """The talk on stderr."""
+        self.answers: list[bytes] = []
+        """What went to stdout and to the files of `--output`, packed."""
+
+    def heard(self, pieces: Iterable[str]) -> Iterator[str]:
+        """Pass an answer on, piece by piece."""
+        packer = zlib.compressobj(1)
+        packed = []
+        for piece in pieces:
+            packed.append(packer.compress(piece.encode("utf-8", "surrogatepass")))
+            yield piece
+        packed.append(packer.flush())
+        self.answers.append(b"".join(packed))
+
+
+class Memory:
+    """The answers of earlier runs, and where that of this one goes."""
+
+    def __init__(self, folder: AnswerFolder, key: str, files: Gathered) -> None:
+        self._folder, self._key, self._files = folder, key, files
+
+    @classmethod
+    def of(cls, session: Session, opening: Opening, options: Mapping[str, object]) -> Memory | None:
+        """Look at all that a run of `check` is about.
+
+        Args:
+            session: Its surroundings.
+            opening: Its repository, of which nothing was read.
+            options: Every option and argument, as it was understood.
+
+        Returns:
+            None where something cannot be read: then nothing is remembered.
+        """
+        files = opening.gather()
+        if files is None:
+            return None
+        key = blake2b(digest_size=32)
+        for part in (
+            _SHAPE,
+            *_program(),
+            sorted(options.items()),
+            session.cwd,
+            session.today,
+            session.settings.colored(sys.stdout),
+            *opening.ground,
+            files.digest,
+        ):
+            told = part if isinstance(part, bytes) else repr(part).encode("utf-8", "surrogatepass")
+            key.update(b"%d:%b" % (len(told), told))
+        return cls(AnswerFolder(session.cache_folder / "check"), key.hexdigest(), files)
+
+    def answer(self, settings: Settings) -> ExitCode | None:
+        """Tell what the earlier run told.
+
+        Returns:
+            Its exit code; None where there was none, and nothing was told.
+        """
+        content = self._folder.find(self._key)
+        if content is None:
+            return None
+        head, _, rest = content.partition(b"\n")
+        kept: dict[str, Any] = json.loads(head)
+        answers = []
+        for size in kept["sizes"]:
+            answers.append(zlib.decompress(rest[:size]).decode("utf-8", "surrogatepass"))
+            rest = rest[size:]
+        settings.answer_again(kept["said"], answers)
+        return ExitCode(kept["code"])
+
+    def keep(self, code: ExitCode, hearing: Hearing) -> None:
+        """Keep what this run told, if it judged what had been counted."""
+        if not self._files.is_same:
+            return
+        sizes = [len(answer) for answer in hearing.answers]
+        head = json.dumps({"code": int(code), "said": hearing.said, "sizes": sizes})
+        self._folder.keep(self._key, b"\n".join((head.encode(), b"".join(hearing.answers))))
+
+
+def _program() -> Iterator[object]:
+    """What judges: our own files byte for byte, and what is installed beside them by name and version."""
+    yield sys.version
+    package = Path(__file__).parent.parent
+    whole = blake2b(digest_size=32)
+    for folder in (package, shipped("policies"), shipped("schemas")):
+        for path, raw in _files_below(str(folder)):
+            whole.update(b"%b %d:%b" % (os.fsencode(path), len(raw), raw))
+    yield whole.digest()
+    for place in map(Path, sys.path):
+        if place.is_dir():
+            yield sorted(found.name for found in place.glob("*-info"))
+
+
+def _files_below(folder: str) -> Iterator[tuple[str, bytes]]:
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if entry.is_dir():
+            if entry.name not in {
+                "__pycache__",
+                "server",
+            }:  # what is no source, what judges nothing
+                yield from _files_below(entry.path)
+        elif entry.name.endswith((".py", ".yaml", ".json")):
+            yield entry.path, Path(entry.path).read_bytes()
