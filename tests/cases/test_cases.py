@@ -458,8 +458,7 @@ def pipe_exit_same_for_every_format(knobctl: Knobctl) -> None:
     path = knobctl.write("acme.yaml", yaml_of("pipe-exit-same-for-every-format"))
     asked = CASES["pipe-exit-same-for-every-format"]["input"]["formats"]
     assert {*asked, "gitlab"} == {*FORMATS}
-    for command in ("validate", "check"):
-        assert {knobctl(command, path, "--format", name).code for name in FORMATS} == {4}
+    assert {knobctl("check", path, "--format", name).code for name in FORMATS} == {4}
 
 
 @case
