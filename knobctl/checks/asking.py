@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from knobctl.checks.subject import Subject
     from knobctl.documents.model import Document
 
-_BEFORE: Final = frozenset({"live", "changed", "reach_before"})
 _SEEN_OFTEN: Final = 8
 _MOST_TOGETHER: Final = 64
 """How many sets of conditions are compiled as one expression: that costs as much as some evaluations."""
@@ -257,12 +256,7 @@ def _is_personal(policy: Policy, *, alone: bool) -> bool:
         return True
     if alone:
         return False
-    return (
-        policy.on_change
-        or policy.each is Each.RESET
-        or policy.severity is Severity.INFO
-        or bool(policy.depends.variables & _BEFORE)
-    )
+    return policy.on_change or policy.each is Each.RESET or policy.severity is Severity.INFO
 
 
 def why_not_asked(policy: Policy, subject: Subject) -> str | None:

@@ -13,6 +13,7 @@ from knobctl.checks.inside_text import policy_error
 from knobctl.checks.reading import Reading, UnknownRoleError, reading_of, resolved
 from knobctl.checks.rules import RULES
 from knobctl.checks.templates import Template, compile_template
+from knobctl.checks.terms import BEFORE
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.reader import read_bytes
 from knobctl.errors import InputError
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from knobctl.documents.model import Document
     from knobctl.documents.settings import SeverityOverride
     from knobctl.knobs import Catalogue
-
-
-_BEFORE: Final = frozenset({"live", "changed", "reach_before"})
 
 
 class Each(StrEnum):
@@ -71,7 +69,7 @@ class Policy:
     @property
     def is_about_change(self) -> bool:
         """Whether it speaks only where what was before is known: silent at the next change, for instance."""
-        return self.on_change or self.each is Each.RESET or bool(self.asks.variables & _BEFORE)
+        return self.on_change or self.each is Each.RESET or bool(self.asks.variables & BEFORE)
 
     def looks_at(self, names: Iterable[str]) -> bool:
         """Whether one of these knobs is among those that decide it."""

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 Term: TypeAlias = tuple[str, str]
 """A variable and its key; the empty key where the whole variable is read."""
-OWN: Final = frozenset({"labels", "owner", "tenant", "evidence", "fleet"})
+BEFORE: Final = frozenset({"live", "changed", "reach_before"})
+"""The variables that say what was before."""
+OWN: Final = BEFORE | {"labels", "owner", "tenant", "evidence", "fleet"}
 """The variables that differ between tenants whose documents write equal knobs."""
 ABSENT: Final = object()
 _COMPOSED: Final = frozenset({dict, list, tuple})

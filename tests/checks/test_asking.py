@@ -186,3 +186,20 @@ def _value(subject: Subject, place: str | None, name: str | None) -> object:
     if name is not None and name in subject.omitted:
         return subject.omitted[name]
     return subject.values[place]
+
+
+def test_tenants_that_write_the_same_may_have_been_different_before() -> None:
+    """What one of them changes from is not what the other does, though nothing else tells them apart."""
+    documents = repository("---\n".join(_tenant(name, {"rrf_k": "30"}) for name in ("a", "b", "c")))
+    asking = Asking(POLICIES.in_force, alone=False)
+    said = []
+    for tenant, held in zip(documents.tenants, ({"rrf_k": 30}, {}, {"rrf_k": 45}), strict=True):
+        subject = Subject(tenant, documents.effective, live=held)
+        said.append(
+            [hit.message.split("\n")[0] for hit in asking.hits(subject) if "goes" in hit.message]
+        )
+    assert [[words.split(":")[0] for words in one] for one in said] == [
+        [],
+        ["rrf_k goes from 60 to 30"],
+        ["rrf_k goes from 45 to 30"],
+    ]
