@@ -46,6 +46,11 @@ def played(text: str) -> str:
             "LOGNAME": "anna",
             "LANG": "C.UTF-8",
             **{
+                f"GIT_{who}_{what}": value
+                for who in ("AUTHOR", "COMMITTER")
+                for what, value in (("NAME", "anna"), ("EMAIL", "anna@example.invalid"))
+            },
+            **{
                 f"XDG_{kind}_HOME": str(folder / f".{kind}")
                 for kind in ("DATA", "CONFIG", "STATE", "CACHE")
             },
