@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,10 +13,12 @@ from knobctl.errors import RefusedError, UsageError
 from knobctl.text import INVISIBLE, has_surrogates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from knobctl.checks.adopting import Adoption
     from knobctl.checks.report import Report
+    from knobctl.cli.session import Session
     from knobctl.documents.repository import Repository
 
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -105,12 +108,17 @@ def adoption_options(function: F) -> F:
 
 
 def write_waivers(
-    report: Report, repository: Repository, options: AdoptionOptions, today: date, last_day: date
+    session: Session,
+    report: Report,
+    repository: Repository,
+    options: AdoptionOptions,
+    last_day: date,
+    paths: Sequence[str],
 ) -> Adoption:
     """Write waivers for what a report finds, into files that do not exist yet.
 
     Returns:
-        What was written; nothing where there was nothing to let off.
+        What was written, files as the working folder has them; nothing where there was nothing to let off.
 
     Raises:
         UsageError: If they cannot be written where they would be found.
@@ -119,6 +127,8 @@ def write_waivers(
     from knobctl.checks.adopting import NOBODY, Approval, adopt
     from knobctl.documents.files import write_atomically
 
+    _refuse_no_repository(repository, [session.cwd / path for path in paths])
+    today = session.today
     approval = Approval(
         expires=last_day,
         reason=_given(options.reason) or f"stood here on {today}, when the gate was adopted",
@@ -134,11 +144,27 @@ def write_waivers(
             write_atomically(path, text.encode())
         except OSError as error:
             raise UsageError(f"{name} cannot be written: {error.strerror}") from error
-    return adoption
+    shown = {
+        os.path.relpath(repository.root / name, session.cwd): text
+        for name, text in adoption.files.items()
+    }
+    return replace(adoption, files=shown)
 
 
 def _given(text: str | None) -> str | None:
     return text.strip() if text and text.strip() else None
+
+
+def _refuse_no_repository(repository: Repository, paths: Sequence[Path]) -> None:
+    """Refuse several folders that nothing marks as one repository."""
+    from knobctl.documents.repository import repository_root
+
+    roots = {repository_root(path.resolve())[0] for path in paths}
+    if len(roots) > 1:
+        raise UsageError(
+            "the PATHs lie in several folders and in no repository: no waiver would be read for all of them",
+            hint=f"an empty knobctl.toml in {repository.root} makes it one",
+        )
 
 
 def _refuse_place(repository: Repository, name: str) -> None:

@@ -102,7 +102,7 @@ def command(
         guards = _guards(session, repository, changes, report, fleet) if changes else ()
         adopted = None
         if last_day is not None:
-            adopted = write_waivers(report, repository, adoption, session.today, last_day)
+            adopted = write_waivers(session, report, repository, adoption, last_day, paths)
             if adopted.files:
                 report = _again(session, paths, tenant)
         code = answer(

@@ -230,6 +230,19 @@ def test_waivers_are_not_written_where_they_would_not_be_read(inside: Inside) ->
     ]  # fmt: skip
 
 
+def test_several_folders_without_a_repository_have_no_place_for_waivers(inside: Inside) -> None:
+    """A file of either would not be read for the other; one folder is a repository by itself."""
+    for name in ("a", "b"):
+        inside.write(f"{name}/t.yaml", f"tenant: {name}\nknobs: {{assembly_max_chunks: 150}}\n")
+    result = inside(*WRITE, "a", "b")
+    assert (result.code, "in no repository" in result.err) == (2, True)
+    assert not (inside.folder / "waivers").exists()
+    assert written(inside, "a")["files"] == [f"a/{FILE}"]
+    inside.write("knobctl.toml", "")
+    assert written(inside, "b")["files"] == [FILE]
+    assert inside("check").code == 0
+
+
 def test_a_part_of_a_repository_is_adopted_by_itself(inside: Inside) -> None:
     """The PATHs say whose faults are let off; the file stands in the repository all the same."""
     tenants(inside)
