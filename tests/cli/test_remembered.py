@@ -1,0 +1,320 @@
+"""`check` remembers its answers, and that changes none of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from knobctl.cli.answer_folder import LARGEST, MOST_BYTES, MOST_ENTRIES, AnswerFolder
+from knobctl.report.formats import FORMATS
+from tests.knobs.foreign import write_foreign_schema
+
+if TYPE_CHECKING:
+    from tests.cli.inside import Inside
+    from tests.running import Knobctl, Result
+
+EAST, WEST = "Pacific/Kiritimati", "Etc/GMT+12"
+"""Two time zones in which it is never the same day."""
+IN_THE_WEST = datetime.now(timezone(timedelta(hours=-12))).date()
+TENANT = "tenant: acme\nlayers: [ent]\nlabels: {tier: free}\nknobs: {retrieval_min_score: 0.45}\n"
+FILES = {
+    "tenants/acme.yaml": TENANT,
+    "tenants/bolt.yaml": "tenant: bolt\nknobs:\n  rrf_k: 0\n  retrieval_vector_top_k: 48\n",
+    "layers/ent.yaml": "layer: ent\nknobs: {rrf_k: 60}\n",
+    "policies/own.yaml": "policy: own\nseverity: warning\nwhen: effective.rrf_k < 61\nmessage: of {today}\nexamples: {pass: [], fail: []}\n",
+    "waivers/w.yaml": f"waiver: w\nrule: floor-above-vector-ceiling\ntenants: [acme]\nreason: r\napproved_by: a\nexpires: {IN_THE_WEST}\n",
+    "fleet.yaml": "fleet: prod\ninclude: ['tenants/*']\n",
+    "knobctl.toml": "",
+}  # fmt: skip
+CONTENTS = [
+    *FILES.values(),
+    TENANT.replace("0.45", "0.3"),
+    TENANT.replace("0.45", "0.450"),
+    TENANT.replace("acme", "bolt"),
+    TENANT.replace("\n", "\r\n"),
+    TENANT.replace("0.45", "high"),
+    "tenant: [\n",
+    "layer: ent\nknobs: {rrf_k: 10}\n",
+    "policy: own\nseverity: error\nwhen: 1 / (effective.rrf_k - 60) > 0\nmessage: m\nexamples: {pass: [], fail: []}\n",
+    "policy: own\nseverity: error\nwhen: nope\nmessage: m\nexamples: {pass: [], fail: []}\n",
+    "fleet: prod\n",
+    "a: stranger\n",
+    "",
+    "[severity.own]\nseverity = 'error'\nreason = 'r'\n",
+    "skip = ['tenants/b*']\n",
+    "default_fleet = 'prod'\n",
+    "schema = 'other.json'\n",
+    "nonsense = 1\n",
+]  # fmt: skip
+NAMES = [*FILES, "tenants/new.yaml", "tenants/.hidden.yaml", "tenants/no\udcff.yaml", "deep/er/x.yml", "deep/knobctl.toml", "README.md", "other.json"]  # fmt: skip
+edits = st.one_of(
+    st.tuples(st.just("write"), st.sampled_from(NAMES), st.sampled_from(CONTENTS)),
+    st.tuples(st.just("remove"), st.sampled_from(NAMES), st.none()),
+    st.tuples(st.just("rename"), st.sampled_from(NAMES), st.sampled_from(NAMES)),
+    st.tuples(st.just("link"), st.sampled_from(NAMES), st.sampled_from(NAMES)),
+    st.tuples(st.just("repository"), st.sampled_from(["deep/.git", "tenants/.git"]), st.none()),
+    st.tuples(st.just("zone"), st.sampled_from([EAST, WEST]), st.none()),
+    st.tuples(st.just("schema"), st.just("other.json"), st.none()),
+    st.tuples(st.just("folder"), st.sampled_from([".", "tenants"]), st.none()),
+)
+options = st.lists(
+    st.sampled_from(
+        [
+            *([f"--format={name}"] for name in FORMATS),
+            ["--fail-on=warning"],
+            ["--select=own"],
+            ["--ignore=own"],
+            ["-v"],
+            ["-q"],
+            ["--color=always"],
+            ["--exit-zero"],
+            ["--fleet=prod"],
+            ["--output=json=answer.out"],
+            ["--output=markdown=answer.out", "--output=sarif=other.out"],
+            ["tenants"],
+            ["tenants/acme.yaml", "--tenant=acme"],
+            ["tenants/bolt.yaml"],
+        ]
+    ),
+    max_size=3,
+)
+
+
+@given(st.lists(st.tuples(edits, options), min_size=1, max_size=6))
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_remembered_answer_is_the_answer(
+    tmp_path_factory: pytest.TempPathFactory,
+    inside: Inside,
+    monkeypatch: pytest.MonkeyPatch,
+    steps: list[tuple[tuple[str, str, str | None], list[list[str]]]],
+) -> None:
+    """Whatever is edited, and however it is asked: stdout, stderr, files and exit code are those without."""
+    folder = tmp_path_factory.mktemp("repository")
+    with monkeypatch.context() as scoped, contextlib.ExitStack() as after:
+        after.callback(time.tzset)
+        after.callback(scoped.undo)
+        scoped.setenv("XDG_CACHE_HOME", str(folder.with_name(f"{folder.name}-cache")))
+        scoped.chdir(folder)
+        for name, text in FILES.items():
+            _write(folder / name, text)
+        for edit, chosen in steps:
+            _edit(folder, edit, scoped)
+            arguments = ["check", *(word for words in chosen for word in words)]
+            expected = _told(inside, folder, [*arguments, "--no-cache"])
+            assert _told(inside, folder, arguments) == expected
+            assert _told(inside, folder, arguments) == expected
+
+
+def _told(inside: Inside, folder: Path, arguments: list[str]) -> tuple[Result, list[bytes]]:
+    for path in folder.glob("**/*.out"):
+        path.unlink()
+    result = inside(*arguments)
+    return result, [path.read_bytes() for path in sorted(folder.glob("**/*.out"))]
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
+
+
+def _edit(folder: Path, edit: tuple[str, str, str | None], scoped: pytest.MonkeyPatch) -> None:
+    kind, name, what = edit
+    path = folder / name
+    match kind:
+        case "write":
+            path.unlink(missing_ok=True)
+            _write(path, what or "")
+        case "remove":
+            path.unlink(missing_ok=True)
+        case "rename" if what and path.exists():
+            (folder / what).parent.mkdir(parents=True, exist_ok=True)
+            path.rename(folder / what)
+        case "link" if what:
+            path.unlink(missing_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.symlink_to(folder / what)
+        case "repository":
+            path.mkdir(parents=True, exist_ok=True)
+        case "zone":
+            scoped.setenv("TZ", name)
+            time.tzset()
+        case "schema":
+            path.unlink(missing_ok=True)
+            write_foreign_schema(folder)
+        case "folder" if path.is_dir():
+            scoped.chdir(path)
+
+
+@pytest.fixture
+def kept(inside: Inside) -> Path:
+    """Where the answers of a test lie: of one run of `check` on a small repository."""
+    for name, text in FILES.items():
+        inside.write(name, text)
+    inside("check")
+    return Path(os.environ["XDG_CACHE_HOME"]) / "knobctl" / "check"
+
+
+def test_the_second_run_tells_what_was_kept(inside: Inside, kept: Path) -> None:
+    """It is really remembered: the entry is asked for, and no second one is made."""
+    (entry,) = kept.iterdir()
+    os.utime(entry, (0, 0))
+    assert inside("check") == inside("check", "--no-cache")
+    assert [path.name for path in kept.iterdir()] == [entry.name]
+    assert entry.stat().st_mtime > 0
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != "knobctl.toml"])
+def test_another_byte_is_another_question(inside: Inside, kept: Path, name: str) -> None:
+    """A comment more in any file, with the time of its last change as it was, and nothing is remembered."""
+    path = Path(name)
+    before = path.stat()
+    path.write_bytes(path.read_bytes() + b"#\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    inside("check")
+    assert len(list(kept.iterdir())) == 2
+
+
+def test_only_its_owner_can_read_it(kept: Path) -> None:
+    """Answers quote what tenants write."""
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(path.stat().st_mode) for path in kept.iterdir()] == [0o600]
+
+
+@pytest.mark.parametrize("damage", ["torn", "foreign", "empty", "link", "folder", "writable"])
+def test_what_is_not_whole_or_not_ours_is_not_believed(
+    inside: Inside, kept: Path, damage: str
+) -> None:
+    """A torn entry, one of another question, a link, one that others can write: judged anew."""
+    (entry,) = kept.iterdir()
+    whole = entry.read_bytes()
+    entry.unlink()
+    match damage:
+        case "torn":
+            entry.write_bytes(whole[:-5])
+        case "foreign":
+            entry.write_bytes(b"0" * 64 + whole[64:])
+        case "empty":
+            entry.touch()
+        case "link":
+            entry.symlink_to(inside.folder / "elsewhere")
+            (inside.folder / "elsewhere").write_bytes(whole)
+        case "folder":
+            entry.mkdir()
+        case _:
+            entry.write_bytes(whole)
+            entry.chmod(0o622)
+    assert inside("check") == inside("check", "--no-cache")
+    if damage not in {"folder", "writable"}:
+        assert entry.read_bytes() == whole
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_a_folder_that_others_can_write_is_not_used(inside: Inside, kept: Path, mode: int) -> None:
+    """They could put words into our mouth."""
+    kept.chmod(mode)
+    (entry,) = kept.iterdir()
+    os.utime(entry, (0, 0))
+    assert inside("check").code == 4
+    assert entry.stat().st_mtime == 0
+
+
+@pytest.mark.usefixtures("kept")
+def test_without_a_place_for_it_check_works(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home that is no folder: the same answer, and no word about it."""
+    expected = inside("check")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(inside.folder / "knobctl.toml"))
+    assert inside("check") == expected
+
+
+@pytest.mark.parametrize("arguments", [("--no-cache",), ("--live", "--engine", "embedded:e.db")])
+def test_what_is_not_remembered(inside: Inside, kept: Path, arguments: tuple[str, ...]) -> None:
+    """Nothing where one asks for that, and nothing of what an engine said."""
+    (entry,) = kept.iterdir()
+    entry.unlink()
+    inside("check", *arguments)
+    assert list(kept.iterdir()) == []
+
+
+def test_an_environment_variable_switches_it_off(
+    inside: Inside, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """KNOBCTL_NO_CACHE is --no-cache."""
+    (entry,) = kept.iterdir()
+    entry.unlink()
+    monkeypatch.setenv("KNOBCTL_NO_CACHE", "1")
+    inside("check")
+    assert list(kept.iterdir()) == []
+
+
+def test_a_run_that_fails_is_not_remembered(inside: Inside, kept: Path) -> None:
+    """A typing error is told each time."""
+    Path("knobctl.toml").write_text("nonsense = 1\n")
+    assert [inside("check").code for _ in range(2)] == [4, 4]
+    assert len(list(kept.iterdir())) == 1
+
+
+def test_standard_input_is_not_remembered(knobctl: Knobctl) -> None:
+    """What comes through a pipe is judged each time."""
+    texts = [TENANT.replace("layers: [ent]\n", ""), "tenant: bolt\nknobs: {}\n"]
+    codes = [knobctl("check", "-", "--fail-on=warning", stdin=text).code for text in texts]
+    assert codes == [5, 0]
+
+
+def test_the_folder_stays_small(tmp_path: Path) -> None:
+    """At most so many answers, and so many bytes; those that were asked for last stay."""
+    folder = AnswerFolder(tmp_path / "answers")
+    for number in range(MOST_ENTRIES + 5):
+        folder.keep(f"{number:064}", b"x")
+        os.utime(tmp_path / "answers" / f"{number:064}", (number, number))
+    assert folder.find(f"{0:064}") is None
+    assert folder.find(f"{MOST_ENTRIES:064}") == b"x"
+    for number in range(6):
+        folder.keep(f"large{number:059}", bytes(LARGEST - 1))
+    held = [path.stat().st_size for path in (tmp_path / "answers").iterdir()]
+    assert len(held) <= MOST_ENTRIES
+    assert sum(held) <= MOST_BYTES
+    folder.keep(f"huge{0:060}", bytes(LARGEST + 1))
+    assert folder.find(f"huge{0:060}") is None
+
+
+def test_runs_at_the_same_time_find_all_of_an_answer_or_nothing(tmp_path: Path) -> None:
+    """Several write and read the same entry; nobody sees half of one."""
+    content = bytes(range(256)) * 4000
+    found: set[bytes | None] = set()
+
+    def work(_: int) -> None:
+        folder = AnswerFolder(tmp_path / "answers")
+        for _ in range(20):
+            folder.keep("k" * 64, content)
+            found.add(folder.find("k" * 64))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert found <= {content, None}
+    assert content in found
+
+
+@pytest.mark.usefixtures("kept")
+def test_the_day_is_part_of_the_question(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A waiver that held yesterday covers nothing today."""
+    codes = []
+    for zone in (WEST, EAST, WEST):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        codes.append("waiver-expired" in inside("check").out)
+    monkeypatch.undo()
+    time.tzset()
+    assert datetime.now(UTC).date() >= IN_THE_WEST
+    assert codes == [False, True, False]
