@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 from knobctl.documents.reader import MAX_BYTES
 from knobctl.documents.sources import SUFFIXES
 from knobctl.errors import InputError, UsageError
+from knobctl.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -76,7 +77,7 @@ class GitTree:
             What there is to say of it: that the revision has moved on since, or that there is no such
             point and the revision itself is the tree; mostly nothing.
         """
-        revision = self.prefix.removesuffix(":")
+        revision = visible(self.prefix.removesuffix(":"))
         found = self._git("merge-base", self.commit, "HEAD", may_fail=True).decode().strip()
         if not found:
             return (
@@ -220,7 +221,7 @@ def open_base(  # noqa: PLR0913  each is one thing that only the caller knows
             base = opened(tree)
         except InputError as error:
             notice(
-                f"{revision} is judged by today's settings and schema, as its own do not serve: {error}"
+                f"{visible(revision)} is judged by today's settings and schema, as its own do not serve: {error}"
             )
             base = opened(tree, repository)
         base.revision, base.prefix = revision, tree.prefix

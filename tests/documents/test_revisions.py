@@ -9,7 +9,7 @@ import pytest
 
 from knobctl.documents.reader import MAX_BYTES
 from knobctl.documents.repository import Repository, open_repository
-from knobctl.documents.revisions import GitTree
+from knobctl.documents.revisions import GitTree, open_base
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -157,3 +157,41 @@ def test_names_that_git_would_quote_are_names(repo: Path) -> None:
         found = set(files.names("", lambda _: False))
         assert set(names) < found
         assert {files.read(name) for name in names} == {b"tenant: t\n"}
+
+
+def based(repo: Path, revision: str) -> tuple[Repository, Repository, list[str]]:
+    """The fleet as it is, what it was where HEAD left a revision, and what is said of that."""
+    notes: list[str] = []
+    now = open_repository(["fleet"], catalogue=None, cwd=repo, stdin=bytes)
+    return (
+        now,
+        open_base(now, revision, ["fleet"], catalogue=None, cwd=repo, notice=notes.append),
+        notes,
+    )
+
+
+def test_a_file_with_the_same_bytes_gives_the_same_documents(repo: Path) -> None:
+    """With a byte-order mark too; other line ends are other bytes."""
+    (repo / "fleet" / "bom.yaml").write_bytes(b"\xef\xbb\xbftenant: bom\nknobs: {}\n")
+    (repo / "fleet" / "ends.yaml").write_bytes(b"tenant: ends\nknobs: {}\n")
+    (repo / "fleet" / "bad.yaml").write_bytes(b"tenant: bad\nknobs: {a: \xff}\n")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "three")
+    (repo / "fleet" / "ends.yaml").write_bytes(b"tenant: ends\r\nknobs: {}\r\n")
+    now, then, notes = based(repo, "HEAD")
+    same = {one.name for one in then.judged if any(one is other for other in now.judged)}
+    assert same == {"a", "base", "bom", "new"}
+    assert {one.name for one in then.judged} == {*same, "ends"}
+    assert [one.rule for one in then.findings] == [one.rule for one in now.findings]
+    assert notes == []
+
+
+def test_a_base_is_where_the_branch_left_the_revision(repo: Path) -> None:
+    """What the revision has gained since is not in it; its files are named by that commit."""
+    git(repo, "checkout", "-q", "-b", "pr", "v1")
+    (repo / "fleet" / "new.yaml").write_text("tenant: pr\n")
+    _, then, notes = based(repo, "main")
+    left = git(repo, "rev-parse", "v1")[:10]
+    assert {one.name for one in then.judged} == {"a", "base", "gone"}
+    assert (then.revision, then.prefix) == ("main", f"{left}:")
+    assert notes == [f"main has moved on; compared with {left}, where this branch left it"]
