@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from knobctl.documents.model import Kind
 from knobctl.documents.repository import belongs
@@ -15,6 +15,20 @@ if TYPE_CHECKING:
     from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
 
+_GUESSES: Final = 20
+"""For so many names the nearest is looked for: among thousands of tenants that takes its time."""
+
+
+class _Stranger(NamedTuple):
+    """A name that no document claims, and where it stands."""
+
+    document: Document
+    key: str
+    place: int
+    name: str
+    known: Collection[str]
+    """The names that could be meant."""
+
 
 def stranger_findings(repository: Repository, documents: Iterable[Document]) -> Iterator[Finding]:
     """Find names of tenants that have no document.
@@ -23,16 +37,34 @@ def stranger_findings(repository: Repository, documents: Iterable[Document]) -> 
         repository: All of it, read whole: of a part nobody could say.
         documents: Those to look at; only waivers and fleets have such names.
     """
+    for number, one in enumerate(_strangers(repository, documents)):
+        close = nearest(one.name, one.known, cutoff=0.7) if number < _GUESSES else None
+        fleet = f" of fleet {one.document.name}" if one.document.kind is Kind.FLEET else ""
+        yield Finding(
+            rule="unknown-tenant",
+            severity=Severity.WARNING,
+            message=f"no document{fleet} claims the tenant {one.name}",
+            hint=f"did you mean {close}?" if close else "take it out where the tenant is gone",
+            field_path=f"{one.key}.{one.place}",
+            value=one.name,
+            primary=one.document.location(one.key, one.place),
+        )
+
+
+def _strangers(repository: Repository, documents: Iterable[Document]) -> Iterator[_Stranger]:
     for document in documents:
+        known: Collection[str]
         match document.kind:
             case Kind.WAIVER:
-                yield from _strangers(document, "tenants", repository.claims, "no document claims")
+                key, known = "tenants", repository.claims
             case Kind.FLEET:
-                claimed = _claimed_in(repository, document)
-                words = f"no document of fleet {document.name} claims"
-                yield from _strangers(document, "protected", claimed, words)
+                key, known = "protected", _claimed_in(repository, document)
             case _:
-                pass
+                continue
+        named: Any = document.value.get(key)
+        for index, name in enumerate(named if isinstance(named, list) else ()):
+            if name not in known:
+                yield _Stranger(document, key, index, name, known)
 
 
 def _claimed_in(repository: Repository, fleet: Document) -> Collection[str]:
@@ -41,22 +73,3 @@ def _claimed_in(repository: Repository, fleet: Document) -> Collection[str]:
         for tenant in repository.of_kind(Kind.TENANT)
         if belongs(fleet, repository.names.get(tenant.source, tenant.source))
     }
-
-
-def _strangers(
-    document: Document, key: str, known: Collection[str], words: str
-) -> Iterator[Finding]:
-    named: Any = document.value.get(key)
-    for index, name in enumerate(named if isinstance(named, list) else ()):
-        if name in known:
-            continue
-        close = nearest(name, known, cutoff=0.7)
-        yield Finding(
-            rule="unknown-tenant",
-            severity=Severity.WARNING,
-            message=f"{words} the tenant {name}",
-            hint=f"did you mean {close}?" if close else "take it out where the tenant is gone",
-            field_path=f"{key}.{index}",
-            value=name,
-            primary=document.location(key, index),
-        )
