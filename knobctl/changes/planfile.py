@@ -42,8 +42,8 @@ class _Strict(BaseModel):
 class _Change(_Strict):
     field_path: str
     op: Literal["set", "change", "reset"]
-    before: Scalar
-    after: Scalar
+    before: Scalar | None
+    after: Scalar | None
     effective_before: Scalar
     effective_after: Scalar
 

@@ -13,6 +13,7 @@ import pytest
 
 from knobctl.knobs import load_catalogue
 from tests.cli.inside import ENGINE
+from tests.cli.outputs import faults_of
 
 if TYPE_CHECKING:
     from tests.cli.inside import Inside
@@ -147,6 +148,30 @@ def test_a_knob_that_is_left_out_is_told_apart_in_a_diff(example: Inside) -> Non
     (change,) = [one for one in diff["changes"] if one["field_path"] == "weight_match"]
     assert (change["op"], change["before"], change["after"]) == ("set", None, 0)
     assert (change["effective_before"], change["effective_after"]) == (1, 0)
+
+
+@pytest.mark.parametrize("example", ENGINES, indirect=True)
+def test_every_answer_fits_its_schema_and_a_plan_is_applied(example: Inside) -> None:
+    """As data too, a knob that is not set is told from 0: by null."""
+    for command, schema in (
+        (["diff"], "output-diff"),
+        (["plan"], "output-plan"),
+        (["check", "--live"], "output-findings"),
+        (["get"], "output-get"),
+    ):
+        answer = example(*command, "--format", "json", *ENGINE).json
+        assert faults_of(answer, f"{schema}.v1.schema.json") == [], command
+    for command, schema in (
+        (["explain"], "output-explain"),
+        (["resolve"], "output-resolve"),
+        (["reach", "--floor", "0.01"], "output-reach"),
+    ):
+        answer = example(*command, "--format", "json").json
+        assert faults_of(answer, f"{schema}.v1.schema.json") == [], command
+    assert example("plan", "-o", "plan.json", *ENGINE).code == 0
+    done = example("apply", "plan.json", "--yes", "--reason", "planned", *ENGINE)
+    assert done.code == 0, said(done)
+    assert "no changes" in example("diff", *ENGINE).out
 
 
 @pytest.mark.parametrize("example", ["opensearch-hybrid"], indirect=True)
