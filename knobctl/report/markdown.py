@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from knobctl.errors import ExitCode
@@ -31,9 +32,9 @@ def render(answer: FindingsAnswer) -> str:
         *_changes(answer),
         *folded_sections(answer),
     ]
-    return comment(
-        command, "\n\n".join(_head(answer)), sections, full=f"knobctl {command} --output json=FILE"
-    )
+    against = f" --base {quote(answer.base)}" if answer.base is not None else ""
+    full = f"knobctl {command}{against} --output json=FILE"
+    return comment(command, "\n\n".join(_head(answer)), sections, full=full)
 
 
 def _head(answer: FindingsAnswer) -> Iterator[str]:

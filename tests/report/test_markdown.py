@@ -170,7 +170,7 @@ def test_a_fleet_fits_and_keeps_what_matters(words: str) -> None:
     last = comment.splitlines()[-1]
     assert re.match(r"Left out: 4,\d{3} findings, 9,\d{3} changes", last)
     assert ("the ends of long texts" in last) == (len(words) > 1000)
-    assert last.endswith("The full report: `knobctl check --output json=FILE`")
+    assert last.endswith("The full report: `knobctl check --base main --output json=FILE`")
 
 
 def test_what_is_left_out_and_what_is_told_add_up() -> None:
