@@ -61,10 +61,11 @@ def cell(text: str, *, most: int = 200) -> str:
 def prose(text: str, *, most: int = 1000) -> str:
     """A sentence of outside text in one line, words that could become markup as code."""
     parts = _QUOTED.split(shortened(text, most))
-    told = "".join(
-        code(part) if at % 2 else _words(visible(part.replace("\n", " ")))
-        for at, part in enumerate(parts)
-    )
+    told = ""
+    for at, part in enumerate(parts):
+        more = code(part) if at % 2 else _words(visible(part.replace("\n", " ")))
+        touch = told.endswith("`") and more.startswith("`")  # runs of backticks would become one
+        told += f" {more}" if touch else more
     return _MARKER.sub(r"\1\\\2", told.strip())
 
 

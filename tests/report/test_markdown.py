@@ -210,6 +210,14 @@ def test_whatever_a_value_is_a_table_keeps_its_columns(words: list[str]) -> None
     assert page.tags.count("td") == 6 * (page.tags.count("tr") - 1)
 
 
+@given(st.text("`@a_|:/!#<> \\\n.[](-1", max_size=30))
+@settings(max_examples=300, deadline=None)
+def test_no_mixture_of_backticks_lets_a_word_out(text: str) -> None:
+    """Spans that touch would become one: each word stays in its own, in a sentence and in a list."""
+    page_of(f"- **lost** {prose(text)}\n- {code(text)} {cell(text)}")
+    page_of(prose(text))
+
+
 @given(WORDS)
 @settings(max_examples=100, deadline=None)
 def test_code_reads_as_written(text: str) -> None:
