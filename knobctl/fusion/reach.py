@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, permutations
-from typing import TYPE_CHECKING, Final, TypeAlias
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from knobctl.fusion.formula import NORMALISED, Formula, Scale, Weighs
+from knobctl.fusion.formula import Scale, Weighs
 from knobctl.fusion.numbers import rounded_down, safely_below
-from knobctl.fusion.scores import exact_shares, last_rank
+from knobctl.fusion.scores import last_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    from knobctl.fusion.setup import Setup
 
 EDGE: Final = Fraction(1, 10**9)
 """A floor this near to a ceiling passes or fails by the order in which doubles are summed."""
@@ -25,6 +27,7 @@ MOST_RANKERS: Final = 6
 """Up to here every set of rankers is looked at (665 rows); beyond, all, all but one, and one alone."""
 
 Names: TypeAlias = tuple[str, ...]
+T = TypeVar("T")
 
 
 class Verdict(StrEnum):
@@ -38,33 +41,6 @@ class Verdict(StrEnum):
     """Every row that the lists hold passes."""
     ON_EDGE = "on_edge"
     """The floor is the ceiling, within 1e-9: rank 1 passes or fails by summation order."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
-    """What fusion does for one tenant.
-
-    Raises:
-        ValueError: If the floor is not above 0, k divides by 0, or the weights give no score.
-    """
-
-    floor: Fraction
-    k: int
-    """The rank constant as the engine is told it: it counts from the engine's own first rank."""
-    weights: Mapping[str, Fraction]
-    """Enabled rankers only, each >= 0, in summation order."""
-    depths: Mapping[str, int]
-    """How many rows each ranker contributes; a ranker without a known depth is left out."""
-    formula: Formula = NORMALISED
-
-    def __post_init__(self) -> None:
-        if not self.floor > 0:
-            raise ValueError(f"the floor is {self.floor}; it must be above 0")
-        least = 1 - self.formula.first_rank
-        if self.k < least:
-            raise ValueError(f"k is {self.k}; the rank constant must be {least} or more")
-        if not any(self.weights.values()) or min(self.weights.values()) < 0:
-            exact_shares(self.weights, self.weights)  # says what is wrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +79,23 @@ class Reach:
     """Everything that follows from one setup, in exact fractions. Made by `reach`."""
 
     setup: Setup
+    _reckoned: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What does not depend on the floor, shared with the same lists under other floors."""
+
+    def _once(self, what: object, reckon: Callable[[], T]) -> T:
+        """Reckon once what does not depend on the floor."""
+        found: T | None = self._reckoned.get(what)
+        if found is None:
+            found = self._reckoned[what] = reckon()
+        return found
+
+    def under_floor(self, floor: Fraction) -> Reach:
+        """The same lists under another floor: of a fleet that differs in its floors, the rest is reckoned once.
+
+        Raises:
+            ValueError: If the floor is not above 0.
+        """
+        return Reach(replace(self.setup, floor=floor), self._reckoned)
 
     @cached_property
     def enabled(self) -> Names:
@@ -121,6 +114,9 @@ class Reach:
 
     @cached_property
     def _scaled(self) -> tuple[Mapping[str, int], int]:
+        return self._once("units", self._in_units)
+
+    def _in_units(self) -> tuple[Mapping[str, int], int]:
         """The units, and how many of them are a score of 1 on a raw sum; 0 where the sum is divided."""
         formula, parts = self.setup.formula, self.setup.weights
         raw = formula.scale is Scale.RAW
@@ -154,11 +150,17 @@ class Reach:
 
     def share(self, live: Names, ranker: str) -> Fraction:
         """What one ranker's first row scores alone; 0 where it is not live or there is no score."""
+        return self._once((live, ranker), lambda: self._share(live, ranker))
+
+    def _share(self, live: Names, ranker: str) -> Fraction:
         whole = self._whole(live)
         return Fraction(self.units[ranker], whole) if whole and ranker in live else Fraction(0)
 
     def best(self, live: Names, rankers: int = 1) -> Fraction:
         """The ceiling of hits that are found by the heaviest of the live rankers; 0 where there is no score."""
+        return self._once((live, rankers), lambda: self._best(live, rankers))
+
+    def _best(self, live: Names, rankers: int) -> Fraction:
         units = sorted(map(self.units.__getitem__, live))
         whole = self._whole(live)
         return Fraction(sum(units[-rankers:]), whole) if whole else Fraction(0)
@@ -254,6 +256,9 @@ class Reach:
 
         With the ranker's depth as rank, it is the highest floor that keeps all of its rows.
         """
+        return self._once((live, ranker, rank), lambda: self._score_at(live, ranker, rank))
+
+    def _score_at(self, live: Names, ranker: str, rank: int | None) -> Fraction:
         whole = self._whole(live)
         if rank is None or not whole:
             return Fraction(0)
@@ -331,35 +336,6 @@ class Reach:
 def reach(setup: Setup) -> Reach:
     """Give what follows from a setup."""
     return Reach(setup)
-
-
-def float_outcomes(row: Row, setup: Setup) -> tuple[float, dict[Names, bool]]:
-    """Fuse a row's best hit in doubles, in the engine's own order and in every other.
-
-    Returns:
-        The engine's score of a hit that is first in each list of the row, and by order of summation
-        whether it passes the floor (as a double).
-    """
-    floor = float(setup.floor)
-    divided = setup.formula.scale is Scale.NORMALISED
-    firsts = {name: _first_row(setup, name) for name in row.live}
-
-    def score(order: Names) -> float:
-        above = below = 0.0
-        for name in order:
-            below += firsts[name]
-            above += firsts[name] if name in row.found_by else 0.0
-        return above / below if divided else above
-
-    return score(row.live), {order: score(order) >= floor for order in permutations(row.live)}
-
-
-def _first_row(setup: Setup, ranker: str) -> float:
-    """What a ranker's first row adds, in doubles as engines compute it."""
-    weight, k = float(setup.weights[ranker]), setup.k + setup.formula.first_rank
-    if setup.formula.weighs is Weighs.SCORE:
-        return weight / k
-    return 1 / (1 / weight + k - 1) if weight else 0.0
 
 
 def _subsets(names: Names) -> Iterator[Names]:

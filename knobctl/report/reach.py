@@ -6,9 +6,10 @@ import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.errors import ExitCode
+from knobctl.fusion.doubles import float_outcomes
 from knobctl.fusion.formula import Scale, Weighs
 from knobctl.fusion.numbers import number_text, rank_text
-from knobctl.fusion.reach import Verdict, float_outcomes
+from knobctl.fusion.reach import Verdict
 from knobctl.report.reach_words import named, notes
 from knobctl.text import number_word, visible
 

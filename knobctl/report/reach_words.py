@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from knobctl.fusion import Scale
+from knobctl.fusion.doubles import float_outcomes
 from knobctl.fusion.numbers import rank_text
-from knobctl.fusion.reach import float_outcomes
 from knobctl.text import joined, number_word, visible
 
 if TYPE_CHECKING:

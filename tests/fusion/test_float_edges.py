@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from knobctl.fusion import deepest_rank, fused_score
-from knobctl.fusion.reach import float_outcomes
+from knobctl.fusion.doubles import float_outcomes
 from tests.fusion.vectors import EQUAL, RANKERS, VECTORS, reached
 
 EDGES: dict[str, Any] = VECTORS["float_edges"]
