@@ -404,7 +404,7 @@ def _unreadable(source: str, error: OSError) -> Finding:
     return Finding(
         rule="unreadable-file",
         severity=Severity.ERROR,
-        message=f"the file cannot be read: {error.strerror}",
+        message=f"the {'folder' if source.endswith('/') else 'file'} cannot be read: {error.strerror}",
         primary=Location(source, 1, 1, 1, 1),
     )
 

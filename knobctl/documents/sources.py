@@ -85,10 +85,15 @@ class WorkingTree:
                 open_folders.pop()
 
     def _entries(self, folder: str, skips: Callable[[str], bool]) -> Iterator[tuple[str, bool]]:
-        """Documents and folders in one folder, by name, with whether it is a document."""
+        """Documents and folders in one folder, by name, with whether it is to be read."""
         try:
             entries = sorted(os.scandir(self._base + folder), key=_entry_name)
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):  # gone since it was seen
+            return
+        except (
+            OSError
+        ):  # reading it fails too and says why: what lies in it is not known to be nothing
+            yield f"{folder}/" if folder else "./", True
             return
         prefix = f"{folder}/" if folder else ""
         for entry in entries:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import socket
@@ -380,6 +381,31 @@ def test_a_file_that_cannot_be_read_is_a_finding(
     monkeypatch.setattr(os, "scandir", scandir)
     repository = folder.open()
     assert (names(repository), rules(repository)) == (["a"], ["unreadable-file"])
+
+
+@pytest.mark.parametrize("asked", [".", "t.yaml"])
+def test_a_folder_that_cannot_be_listed_is_a_finding(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    """Whatever policies lie in it are not "no policies", among the judged files or around them."""
+    folder.write("t.yaml", "tenant: t\n")
+    locked = folder.write("policies/p.yaml", "policy: p\n").parent
+    locked.chmod(0)
+    listed = os.scandir
+
+    def scandir(path: str) -> object:
+        if path == str(locked):  # to root, who may run this, nothing is locked
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    repository = folder.open(asked)
+    locked.chmod(0o700)
+    assert names(repository) == ["t"]
+    assert rules(repository) == (["unreadable-file"] if asked == "." else [])
+    [lost] = repository.lost
+    assert (lost.rule, lost.primary and lost.primary.file) == ("unreadable-file", "policies/")
+    assert "the folder cannot be read" in lost.message
 
 
 @pytest.mark.parametrize(
