@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
 
 from knobctl.documents.reader import MAX_BYTES
@@ -61,7 +62,6 @@ class GitTree:
                 f"Git knows no revision {revision}",
                 hint="in a shallow clone fetch it first, or clone with full depth",
             )
-        self._blobs = dict(self._listed())
         self._reader: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -87,7 +87,7 @@ class GitTree:
         if found == self.commit:
             return ""
         self.commit, self.prefix = found, f"{found[:_SHORT]}:"
-        self._blobs = dict(self._listed())
+        vars(self).pop("_blobs", None)  # those of another commit
         return f"{revision} has moved on; compared with {found[:_SHORT]}, where this branch left it"
 
     def has_same(self, name: str, text: Text) -> bool:
@@ -133,14 +133,17 @@ class GitTree:
             raise OSError(2, "no such file at that revision", name)
         return self._content(blob)
 
-    def _listed(self) -> Iterator[tuple[str, str]]:
-        """Regular files with their blobs; links and submodules are none."""
+    @cached_property
+    def _blobs(self) -> dict[str, str]:
+        """By name, the regular files with their blobs; links and submodules are none."""
+        blobs: dict[str, str] = {}
         for line in self._git("ls-tree", "-r", "-z", self.commit).split(b"\0"):
             if line:
                 attributes, _, name = line.partition(b"\t")
                 mode, _, blob = attributes.decode().split(" ")
                 if mode.startswith("100"):
-                    yield name.decode("utf-8", "surrogateescape"), blob
+                    blobs[name.decode("utf-8", "surrogateescape")] = blob
+        return blobs
 
     def _content(self, blob: str) -> bytes:
         if self._reader is None:
@@ -178,7 +181,8 @@ class GitTree:
             raise UsageError(
                 f"Git cannot say: {complaint}", hint=f"the folder asked about is {self.root}"
             )
-        return done.stdout
+        # With 1 it says no, though it may have told something, as of A..B, which is no one revision.
+        return b"" if done.returncode else done.stdout
 
 
 def open_base(  # noqa: PLR0913  each is one thing that only the caller knows
