@@ -24,16 +24,21 @@ _Key: TypeAlias = tuple[object, ...]
 
 
 class Stood(NamedTuple):
-    """What counted of one tenant at the base."""
+    """What was found of one tenant at the base."""
 
     subject: Subject
-    weights: Mapping[_Key, int]
-    """By finding, the rank of its severity."""
+    found: Mapping[_Key, Finding]
+    """With the waivers that covered them there."""
 
     def has(self, finding: Finding, hit: Hit, subject: Subject) -> bool:
-        """Whether it has a finding too: as grave, with equal values of every knob that the rule reads."""
-        weight = self.weights.get(_key(finding))
-        if weight is None or weight > finding.severity.rank:
+        """Whether it has a finding too: as grave, with equal values of every knob that the rule reads.
+
+        What was waived there and is not any more is new; what is waived now was there, waived or not.
+        """
+        stood = self.found.get(_key(finding))
+        if stood is None or stood.severity.rank > finding.severity.rank:
+            return False
+        if stood.waived_by is not None and finding.waived_by is None:
             return False
         reads = subject.values if hit.policy.reads_all else (*hit.policy.reads, hit.knob)
         then = self.subject.values
@@ -81,7 +86,7 @@ class Earlier:
         return not self._other_layers or self._other_layers.isdisjoint(tenant.layers)
 
     def stood(self, tenant: Document) -> Stood | None:
-        """What the base said of a tenant, and counted; None where it has no such tenant."""
+        """What the base said of a tenant; None where it has no such tenant."""
         document = self.document(tenant)
         return self._judged(document) if document else None
 
@@ -89,14 +94,13 @@ class Earlier:
         self._seen.add(id(document))
         subject = subject_of(self.then, document, live=self._live, today=self._today)
         found = [finding_of(hit, subject) for hit in self._asking.hits(subject)]
-        counted = self._waiving.waived(found, document, subject.exact)
-        weights = {_key(one): one.severity.rank for one in counted if one.waived_by is None}
-        return Stood(subject, weights)
+        told = self._waiving.waived(found, document, subject.exact)
+        return Stood(subject, {_key(one): one for one in told})
 
     def same(self, findings: list[Finding], subject: Subject) -> list[Finding]:
-        """Mark the findings of an unchanged tenant: all that counted stands."""
-        then = self._waiving.waived(findings, subject.document, subject.exact)
-        return [replace(one, standing=one.waived_by is None) for one in then]
+        """Mark the findings of an unchanged tenant: all of them stand, by the same waivers."""
+        self.noted(findings, subject)
+        return [replace(one, standing=True) for one in findings]
 
     def noted(self, findings: list[Finding], subject: Subject) -> None:
         """Let the base's waivers see findings that the base has too and nobody is shown."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from datetime import date
 
-    from knobctl.checks.earlier import Earlier, Stood
+    from knobctl.checks.earlier import Earlier
     from knobctl.checks.grounds import Grounds
     from knobctl.checks.subject import Subject
     from knobctl.checks.telling import Hit
@@ -126,13 +126,15 @@ class Comparing:
                 self._note(self._of_waivers, tenant, is_same=is_same)
             subject, found = self._same(tenant) if is_same else self._changed(tenant)
             if found:
-                yield Answers(subject, self._waiving.waived(found, tenant, subject.exact))
+                yield Answers(subject, found)
 
     def _same(self, tenant: Document) -> tuple[Subject, list[Finding]]:
         self.same.append(tenant)
         subject = self._subject(tenant, unchanged=True)
         found = [finding_of(hit, subject) for hit in self._of_same.hits(subject)]
-        return subject, self._earlier.same(found, subject) if found else found
+        if not found:
+            return subject, found
+        return subject, self._earlier.same(self._waived(found, subject), subject)
 
     def _changed(self, tenant: Document) -> tuple[Subject, list[Finding]]:
         stood = self._earlier.stood(tenant)
@@ -141,18 +143,22 @@ class Comparing:
             base=stood.subject.effective if stood else None,
             revision=self._earlier.then.repository.revision,
         )
-        return subject, [_marked(hit, subject, stood) for hit in self._of_changed.hits(subject)]
+        hits = self._of_changed.hits(subject)
+        found = self._waived([finding_of(hit, subject) for hit in hits], subject)
+        if stood is None:
+            return subject, found
+        return subject, [
+            replace(one, standing=True) if stood.has(one, hit, subject) else one
+            for one, hit in zip(found, hits, strict=True)
+        ]
+
+    def _waived(self, findings: list[Finding], subject: Subject) -> list[Finding]:
+        return self._waiving.waived(findings, subject.document, subject.exact)
 
     def _note(self, asking: Asking, tenant: Document, *, is_same: bool) -> None:
         """Let the waivers see the infos that are told without a base only: none of them is unused for that."""
         subject = self._subject(tenant)
         found = [finding_of(hit, subject) for hit in asking.hits(subject)]
-        self._waiving.waived(found, tenant, subject.exact)
+        self._waived(found, subject)
         if is_same:
             self._earlier.noted(found, subject)
-
-
-def _marked(hit: Hit, subject: Subject, stood: Stood | None) -> Finding:
-    finding = finding_of(hit, subject)
-    is_standing = stood is not None and stood.has(finding, hit, subject)
-    return replace(finding, standing=True) if is_standing else finding

@@ -9,7 +9,15 @@ import click
 from knobctl.finding import Severity
 from knobctl.report.ahead import adopted_text, guards_text
 from knobctl.report.excerpt import columns, excerpt
-from knobctl.report.folding import NAMED, divided, grouped, infos_by_rule, listed, tenants_of
+from knobctl.report.folding import (
+    FEW_WAIVED,
+    NAMED,
+    divided,
+    grouped,
+    infos_by_rule,
+    listed,
+    tenants_of,
+)
 from knobctl.text import count, spelled, visible
 
 if TYPE_CHECKING:
@@ -72,7 +80,7 @@ def report_text(
         report: The report.
         colored: Whether colour repeats what the words say.
         shown: The findings to show; the summary counts all.
-        everything: Whether to show every info and every standing finding, however many there are.
+        everything: Whether to show every info, and every waived and standing finding, however many there are.
         notes: Blocks before the last line.
     """
     blocks = findings_text(
@@ -99,20 +107,25 @@ def findings_text(
         report: What they are part of.
         colored: Whether colour repeats what the words say.
         shown: The findings to show; None for all.
-        everything: Whether to show every info.
+        everything: Whether to show every info and every waived finding.
         fold: Whether of what the base has too only the rules are told.
     """
     in_full, by_rule = divided(report, shown, everything=everything)
-    standing: list[Finding] = []
-    if fold:
-        standing = [one for one in in_full if one.standing and one.waived_by is None]
-        in_full = [one for one in in_full if not one.standing or one.waived_by is not None]
+    standing = [one for one in in_full if one.standing] if fold else []
+    in_full = [one for one in in_full if not one.standing] if fold else in_full
+    waived = [one for one in in_full if one.waived_by is not None]
+    if everything or shown is not None or len(waived) <= FEW_WAIVED:
+        waived = []
+    else:
+        in_full = [one for one in in_full if one.waived_by is None]
     told: dict[object, str] = {}
     blocks = ["\n".join(_block(group, report, colored, told)) for group in grouped(in_full)]
     if by_rule:
         blocks.append("\n".join(_by_rule(by_rule, colored)))
+    if waived:
+        blocks.append("\n".join(_folded(waived, report, "waived")))
     if standing:
-        blocks.append("\n".join(_standing(standing)))
+        blocks.append("\n".join(_folded(standing, report, "standing, in the base too")))
     return "\n\n".join(blocks)
 
 
@@ -127,11 +140,18 @@ def summary_line(report: Report) -> str:
         )
         if number
     ]
-    if report.standing:
-        counts.append(f"{report.standing:,} standing, in the base too")
-    if report.waived:
-        counts.append(f"{report.waived:,} waived ({waivers_of(report)})")
+    counts += aside(report)
     return f"{looked_at(report)}: {', '.join(counts) or 'no findings'}"
+
+
+def aside(report: Report) -> Iterator[str]:
+    """Count what fails nothing: `3 standing, in the base too, 1 of them waived`, `1 waived (w, until 2099-03-31)`."""
+    lasting = sum(one.standing and one.waived_by is not None for one in report.pressing)
+    if report.standing:
+        and_waived = f", {lasting:,} of them waived" if lasting else ""
+        yield f"{report.standing:,} standing, in the base too{and_waived}"
+    if new := report.waived - lasting:
+        yield f"{new:,} waived ({_waivers_of(report)})"
 
 
 def looked_at(report: Report) -> str:
@@ -144,16 +164,12 @@ def looked_at(report: Report) -> str:
     return f"{tenants} in {count(report.files, 'file')}"
 
 
-def waivers_of(report: Report) -> str:
-    """Name the waivers that cover something, with their last days."""
-    used = dict.fromkeys(one.waived_by for one in report.findings if one.waived_by)
-    named = [
-        f"{visible(name)}, until {report.waivers[name]}"
-        if name in report.waivers
-        else visible(name)
-        for name in used
-        if name
-    ]
+def _waivers_of(report: Report) -> str:
+    """Name the waivers that cover something that does not stand, with their last days."""
+    used = dict.fromkeys(
+        one.waived_by for one in report.pressing if one.waived_by and not one.standing
+    )
+    named = [_waiver(name, report) for name in used]
     if len(named) > NAMED:
         return f"{'; '.join(named[:NAMED])}; and {count(len(named) - NAMED, 'more waiver')}"
     return "; ".join(named)
@@ -219,8 +235,7 @@ def _head(finding: Finding, report: Report, colored: bool) -> str:
         severity = click.style(severity, fg=_COLOURS[finding.severity])
     head = f"{where}  {severity}  {finding.rule}"
     if finding.waived_by:
-        until = report.waivers.get(finding.waived_by)
-        head += f"  waived by {visible(finding.waived_by)}" + (f", until {until}" if until else "")
+        head += f"  waived by {_waiver(finding.waived_by, report)}"
     return f"{head}  standing" if finding.standing else head
 
 
@@ -256,17 +271,24 @@ def wrapped(text: str, first: str, others: str) -> Iterator[str]:
     yield line.rstrip()
 
 
-def _standing(findings: Sequence[Finding]) -> Iterator[str]:
-    """A line for each rule: how often the base has it too, and where."""
-    by_rule: dict[str, list[Finding]] = {}
+def _waiver(name: str, report: Report) -> str:
+    """A waiver with its last day."""
+    until = report.waivers.get(name)
+    return visible(name) + (f", until {until}" if until else "")
+
+
+def _folded(findings: Sequence[Finding], report: Report, words: str) -> Iterator[str]:
+    """A line for each rule, and for each waiver of it: how many there are, and where."""
+    together: dict[tuple[str, str | None], list[Finding]] = {}
     for one in findings:
-        by_rule.setdefault(one.rule, []).append(one)
-    yield f"{len(findings):,} standing, in the base too; -v shows each"
-    for rule, found in by_rule.items():
+        together.setdefault((one.rule, one.waived_by), []).append(one)
+    yield f"{len(findings):,} {words}; -v shows each"
+    for (rule, waiver), found in together.items():
         names = tenants_of(found)
         files = list(dict.fromkeys(one.primary.file for one in found if one.primary))
         where = listed(names) if names else listed(files, "file")
-        yield from wrapped(f"{len(found):,} in {where}", f"  {rule}  ", "    ")
+        by = f", waived by {_waiver(waiver, report)}" if waiver is not None else ""
+        yield from wrapped(f"{len(found):,} in {where}{by}", f"  {rule}  ", "    ")
 
 
 def _by_rule(infos: Sequence[Later], colored: bool) -> Iterator[str]:

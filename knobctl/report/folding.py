@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 FEW_INFOS: Final = 10
 """More infos than these are told by rule, unless all are asked for: a fleet has thousands."""
+FEW_WAIVED: Final = 10
+"""The same of waived findings: a repository that adopts the gate has thousands."""
 NAMED: Final = 3
 """How many tenants a line of text names where they share something."""
 NAMED_IN_REVIEW: Final = 8

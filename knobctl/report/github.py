@@ -72,14 +72,11 @@ def _lines(place: Location) -> dict[str, str]:
 
 
 def _title(answer: FindingsAnswer, finding: Finding) -> str:
+    words = ["standing, in the base too"] if finding.standing else []
     if finding.waived_by is not None:
         until = answer.report.waivers.get(finding.waived_by)
-        words = f" (waived by {finding.waived_by}{f', until {until}' if until else ''})"
-    elif finding.standing:
-        words = " (standing, in the base too)"
-    else:
-        words = ""
-    return finding.rule + words
+        words.append(f"waived by {finding.waived_by}{f', until {until}' if until else ''}")
+    return finding.rule + (f" ({'; '.join(words)})" if words else "")
 
 
 def _message(group: Sequence[Finding]) -> str:

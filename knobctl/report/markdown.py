@@ -10,7 +10,7 @@ from knobctl.report.ahead import adopted_text, guard_messages
 from knobctl.report.changes import change_summary
 from knobctl.report.changes_comment import removed_words
 from knobctl.report.comment import comment
-from knobctl.report.findings import looked_at, waivers_of
+from knobctl.report.findings import aside, looked_at
 from knobctl.report.markdown_changes import changes_section
 from knobctl.report.markdown_findings import findings_sections, folded_sections
 from knobctl.report.markdown_reach import reach_section
@@ -53,10 +53,7 @@ def _head(answer: FindingsAnswer) -> Iterator[str]:
     yield f"### {verdict}: {', '.join(counts) or none}"
     against = f" against {code(answer.base)}" if answer.base is not None else ""
     words = [f"{code(f'knobctl {report.command}')} of {looked_at(report)}{against}"]
-    if report.standing:
-        words.append(f"{report.standing:,} standing, in the base too")
-    if report.waived:
-        words.append(f"{report.waived:,} waived ({prose(waivers_of(report))})")
+    words += map(prose, aside(report))
     if answer.hidden:
         words.append(f"{count(answer.hidden, 'finding')} not shown, as asked")
     yield "; ".join(words)

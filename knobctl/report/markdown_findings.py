@@ -48,13 +48,18 @@ def findings_sections(answer: FindingsAnswer) -> list[Section]:
 def folded_sections(answer: FindingsAnswer) -> list[Section]:
     """What fails nothing, folded: waived findings, standing ones, infos."""
     shown, later = divided(answer.report, answer.shown, everything=answer.everything)
-    waived = [one for one in answer.findings if one.waived_by is not None]
-    standing = [one for one in answer.findings if one.standing and one.waived_by is None]
+    waived = [one for one in answer.findings if one.waived_by is not None and not one.standing]
+    standing = [one for one in answer.findings if one.standing]
     infos = [one for one in shown if one.counts and one.severity is Severity.INFO]
     infos_told = len(infos) + sum(len(one.infos) for one in later)
     return [
-        _folded(waived, f"{len(waived):,} waived", answer.report),
-        _folded(standing, f"{len(standing):,} standing, in the base too", answer.report),
+        _folded(waived, "waived finding", f"{len(waived):,} waived", answer.report),
+        _folded(
+            standing,
+            "standing finding",
+            f"{len(standing):,} standing, in the base too",
+            answer.report,
+        ),
         Section(
             noun="info",
             total=infos_told,
@@ -67,9 +72,9 @@ def folded_sections(answer: FindingsAnswer) -> list[Section]:
     ]
 
 
-def _folded(findings: Sequence[Finding], summary: str, report: Report) -> Section:
+def _folded(findings: Sequence[Finding], noun: str, summary: str, report: Report) -> Section:
     return Section(
-        noun="standing finding" if findings and findings[0].waived_by is None else "waived finding",
+        noun=noun,
         total=len(findings),
         share=0.05,
         before=_opening(summary),
@@ -182,7 +187,9 @@ def _lines(findings: Iterable[Finding], report: Report) -> Iterator[Block]:
         words.append(prose(finding.message.partition("\n")[0], most=300))
         if finding.waived_by is not None:
             until = report.waivers.get(finding.waived_by)
-            words.append(f"({code(finding.waived_by)}{f', until {until}' if until else ''})")
+            words.append(
+                f"(waived by {code(finding.waived_by)}{f', until {until}' if until else ''})"
+            )
         yield Block(" ".join(words), tells=len(group))
 
 

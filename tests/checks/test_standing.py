@@ -219,9 +219,11 @@ class Law:
         return found + (gone & fresh)
 
     def is_standing(self, finding: Finding) -> bool:
-        """Whether the base had what a policy found, and counted it."""
+        """Whether the base had what a policy found, and no waiver for it that is gone now."""
         return any(
-            self._is_same(finding, one) for one in self.had.findings if one.waived_by is None
+            self._is_same(finding, one)
+            for one in self.had.findings
+            if one.waived_by is None or finding.waived_by is not None
         )
 
     def _is_same(self, finding: Finding, one: Finding) -> bool:

@@ -446,3 +446,42 @@ def test_what_is_wrong_now_is_not_shown_as_a_change(repo: Repo) -> None:
     answer = repo.check("--base", "main")
     assert (answer["exit_code"], answer["tenants"]) == (4, [])
     assert new(answer) == {("wrong-type", "bolt")}
+
+
+def test_a_waived_finding_of_the_base_stands_and_is_folded(repo: Repo) -> None:
+    """Waived before and after, or waived by the branch; one whose waiver the branch takes away is new."""
+    waiver = f"waiver: {{}}\nrule: {CEILING}\ntenants: [{{}}]\nreason: r\napproved_by: p\nexpires: 2099-01-01\n"
+    high = "tenant: {}\nknobs: {{retrieval_min_score: 0.45, gate_expanded_floor: 0.45}}\n"
+    repo.commit(
+        kept=waiver.format("kept", "alone"),
+        lost=waiver.format("lost", "two"),
+        tenants__two=high.format("two"),
+        tenants__three=high.format("three"),
+    )
+    (repo.folder / "lost.yaml").unlink()
+    repo.knobctl.write("new.yaml", waiver.format("new", "three"))
+    answer = repo.check("--base", "main", "--fail-on", "warning")
+    hits = {one["tenant"]: one for one in answer["findings"] if one["rule"] == CEILING}
+    assert {name: (one["standing"], one["waived_by"]) for name, one in hits.items()} == {
+        "alone": (True, "kept"),
+        "two": (False, None),
+        "three": (True, "new"),
+    }
+    assert new(answer) == {(CEILING, "two")}
+    counts = answer["summary"]
+    assert (counts["waived"], counts["standing"]) == (
+        2,
+        sum(one["standing"] for one in answer["findings"]),
+    )
+    text = repo.knobctl("check", "--base", "main").out
+    assert f"  {CEILING}  1 in alone, waived by kept, until 2099-01-01\n" in text
+    assert f"  {CEILING}  1 in three, waived by new, until 2099-01-01\n" in text
+    assert "alone: retrieval_min_score" not in text
+    assert text.rstrip().endswith(
+        f"{counts['standing']} standing, in the base too, 2 of them waived"
+    )
+    notes = repo.knobctl("check", "--base", "main", "--format", "github").out
+    assert "(standing%2C in the base too; waived by kept%2C until 2099-01-01)" in notes
+    comment = repo.knobctl("check", "--base", "main", "--format", "markdown").out
+    assert "2 of them waived" in comment
+    assert "<summary>2 waived</summary>" not in comment

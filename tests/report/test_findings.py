@@ -64,6 +64,35 @@ def test_no_line_of_text_is_wider_than_a_terminal(name: str) -> None:
         assert len(line) <= 80, line
 
 
+def test_many_waived_findings_are_told_by_rule_and_waiver() -> None:
+    """A repository that adopts the gate: counted, named by waiver, each with `-v`; ten of them are written out."""
+    waiver = (
+        "waiver: w\nrule: {}\nlabels: {{}}\nreason: r\napproved_by: p\nexpires: 2099-03-31\n---\n"
+    )
+    waiver = waiver.format("floor-above-vector-ceiling").replace(
+        "labels: {}", "labels: {tier: old}"
+    )
+    tenant = (
+        "tenant: t{}\nlabels: {{tier: old}}\n"
+        "knobs: {{retrieval_min_score: 0.45, gate_expanded_floor: 0.45}}\n"
+    )
+    ten, eleven = (
+        checked(waiver + "---\n".join(tenant.format(number) for number in range(often)))
+        for often in (10, 11)
+    )
+    assert (ten.waived, eleven.waived) == (10, 11)
+    folded = (
+        "11 waived; -v shows each\n"
+        "  floor-above-vector-ceiling  11 in t0, t1 and 9 more tenants, waived by w,\n"
+        "    until 2099-03-31\n"
+    )
+    assert folded in report_text(eleven)
+    assert "above 1/3" not in report_text(eleven)
+    assert report_text(eleven).endswith("11 waived (w, until 2099-03-31)")
+    assert "waived; -v" not in report_text(ten)
+    assert report_text(eleven, everything=True).count("  waived by w, until 2099-03-31\n") == 11
+
+
 def test_colour_repeats_what_the_words_say() -> None:
     """With the escapes taken away the text is the same; without a terminal there are none."""
     report = checked(CASES["faults"])
