@@ -85,6 +85,11 @@ def number_word(number: int) -> str:
     return _NUMBERS[number] if number < len(_NUMBERS) else str(number)
 
 
+def all_of(number: int) -> str:
+    """Say that all of so many are meant: `it`, `both`, `all three`."""
+    return {1: "it", 2: "both"}.get(number, f"all {number_word(number)}")
+
+
 def joined(names: Iterable[str], last: str = "and") -> str:
     """Write names as a list: `vector`, `vector and bm25`, `vector, bm25 and recency`."""
     *front, end = map(visible, names)

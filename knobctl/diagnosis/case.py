@@ -12,7 +12,7 @@ from knobctl.diagnosis.answer import Answer, Corpus, Outcome, Row, Surface
 from knobctl.diagnosis.scale import SLACK, Scale
 from knobctl.fusion import exact
 from knobctl.fusion.numbers import fraction_text, number_text
-from knobctl.text import decimal_text, number_word, visible
+from knobctl.text import all_of, decimal_text, number_word, visible
 
 if TYPE_CHECKING:
     from knobctl.diagnosis.counting import WhatIf
@@ -225,6 +225,4 @@ def ceilings(scale: Scale) -> list[tuple[Fraction, str]]:
 
 def company(size: int, of: int) -> str:
     """Say how many of the live rankers found a hit: `one`, `two`, `all three`."""
-    if size == of:
-        return {1: "it", 2: "both"}.get(size, f"all {number_word(size)}")
-    return number_word(size)
+    return all_of(size) if size == of else number_word(size)

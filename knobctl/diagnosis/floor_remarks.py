@@ -17,7 +17,7 @@ from knobctl.diagnosis.case import (
 from knobctl.fusion import Setup, reach
 from knobctl.fusion.numbers import fraction_text, number_text, rank_text, safely_below
 from knobctl.fusion.reach import EDGE
-from knobctl.text import count, joined, number_word, visible
+from knobctl.text import all_of, count, joined, number_word, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -208,7 +208,7 @@ def _way(case: Case, found_by: Names, score: float, alike: int) -> str:
     scale, size = case.scale, len(found_by)
     who = "one ranker" if size == 1 else f"{number_word(size)} rankers"
     if size == len(scale.live):
-        who = {1: visible(found_by[0]), 2: "both"}.get(size, f"all {number_word(size)}")
+        who = visible(found_by[0]) if size == 1 else all_of(size)
     elif alike == 1 or len(scale.by_size()[size]) > 1:
         who = visible("+".join(found_by))
     absent = _absent(size, len(scale.live))

@@ -1,75 +1,29 @@
-"""What a floor on fused scores keeps and loses, and how it stands to the expansion pass."""
+"""What a floor on fused scores keeps and loses, and what to write instead."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING
 
 from knobctl.fusion.numbers import number_text, rank_text
 from knobctl.fusion.reach import EDGE
-from knobctl.knobs.fusion_setup import DISABLED
+from knobctl.report.expansion_words import (
+    gate_order,
+    is_practically_none,
+    of_confident,
+    of_expanded,
+    of_fused,
+)
 from knobctl.report.reach import aligned, merged, passes
 from knobctl.report.reach_words import topics
 from knobctl.report.score_words import nonsense, of_best, worked
-from knobctl.text import number_word, spelled, visible
+from knobctl.text import all_of, number_word, spelled, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from knobctl.fusion import Reach, Row
-    from knobctl.knobs import Catalogue, Knob, KnobValue
-
-PRACTICALLY_NONE: Final = Fraction(1, 1000)
-"""Up to this part of the best score a score knob is switched off on purpose."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpansionKnobs:
-    """What the confidence gate and the expansion pass do, by role; a name is empty where the schema has no such knob."""
-
-    floor_name: str
-    floor: Fraction
-    expanded_name: str
-    expanded: Fraction
-    confident_name: str
-    confident: Fraction
-    gate_name: str
-    enabled: bool
-    multiplier: Fraction
-
-    @classmethod
-    def found_in(
-        cls,
-        catalogue: Catalogue,
-        values: Mapping[str, KnobValue],
-        exact: Callable[[str], Fraction],
-    ) -> Self:
-        """Look the knobs up by role among effective values."""
-
-        def named(role: str) -> str:
-            return catalogue.by_role[role].name if role in catalogue.by_role else ""
-
-        def number(role: str, otherwise: int) -> Fraction:
-            return exact(named(role)) if named(role) else Fraction(otherwise)
-
-        gate = named("gate")
-        return cls(
-            floor_name=named("floor.fused"),
-            floor=number("floor.fused", 0),
-            expanded_name=named("floor.expansion"),
-            expanded=number("floor.expansion", 0),
-            confident_name=named("gate.confident"),
-            confident=number("gate.confident", 0),
-            gate_name=gate,
-            enabled=not gate or values[gate] != DISABLED,
-            multiplier=number("expansion.depth", 1),
-        )
-
-    def widened(self, depth: int) -> int:
-        """How many rows a ranker contributes in the expansion pass."""
-        return math.floor(depth * self.multiplier)
+    from knobctl.knobs import Catalogue, Knob
+    from knobctl.report.expansion_words import ExpansionKnobs
 
 
 def floor_headline(role: str, reached: Reach) -> str:
@@ -92,7 +46,7 @@ def floor_headline(role: str, reached: Reach) -> str:
 
 
 def _confident_headline(first: str, row: Row, reached: Reach) -> str:
-    if reached.setup.floor <= PRACTICALLY_NONE * reached.best_score:
+    if is_practically_none(reached):
         return "every first pass is accepted, so no query is expanded."
     if row.unreachable:
         return f"a query whose best hit {first} alone finds is never confident; it always expands."
@@ -108,11 +62,7 @@ def floor_table(role: str, reached: Reach) -> str:
         (visible(label), reached.told(row.ceiling), passes(row))
         for label, row in merged(reached, live)
     ]
-    return f"With {_all(len(live))} live:\n{aligned(lines)}"
-
-
-def _all(number: int) -> str:
-    return {1: "it", 2: "both"}.get(number, f"all {number_word(number)}")
+    return f"With {all_of(len(live))} live:\n{aligned(lines)}"
 
 
 def floor_statements(
@@ -122,17 +72,17 @@ def floor_statements(
     lines = [("exactly", relations(reached)), *of_best(reached)]
     match knob.role:
         case "floor.fused":
-            lines += [*_lost(reached), *_write(knob, reached), *_of_fused(expansion)]
+            lines += [*_lost(reached), *_write(knob, reached), *of_fused(expansion)]
             lines += [*topics(reached), *nonsense(catalogue), *worked(reached)]
         case "floor.expansion":
             lines += [
                 *_lost(reached),
                 *_write(knob, reached),
-                *_of_expanded(expansion),
-                *_order(expansion),
+                *of_expanded(expansion),
+                *gate_order(expansion),
             ]
         case _:
-            lines += [*_of_confident(expansion, reached), *_order(expansion)]
+            lines += [*of_confident(expansion, reached), *gate_order(expansion)]
     return lines
 
 
@@ -166,28 +116,24 @@ def _lost(reached: Reach) -> list[tuple[str, str]]:
     unreachable = [name for name in live if reached.row(live, (name,)).unreachable]
     lines = []
     if "vector" in unreachable:
-        lines.append(
-            (
-                "lost",
-                "every hit, whoever finds it"
-                if reached.always_empty
-                else "every paraphrase that BM25 does not find, however relevant"
-                if "bm25" in live
-                else "every hit that vector search alone finds",
-            )
-        )
+        lines.append(("lost", _lost_meanings(reached)))
     elif unreachable:
         lines.append(("lost", f"every hit that {', '.join(map(visible, unreachable))} alone finds"))
     if len(live) > 2 and "recency" in live and reached.setup.floor > reached.two_ranker_ceiling:
-        lines.append(
-            (
-                "lost",
-                'everything that is relevant but not recent: "relevant" then also means "recent"',
-            )
-        )
+        old = 'everything that is relevant but not recent: "relevant" then also means "recent"'
+        lines.append(("lost", old))
     if unreachable:
         lines.append(("kept", _kept(reached) or "nothing"))
     return lines
+
+
+def _lost_meanings(reached: Reach) -> str:
+    """What is lost with the hits that vector search alone finds."""
+    if reached.always_empty:
+        return "every hit, whoever finds it"
+    if "bm25" in reached.enabled:
+        return "every paraphrase that BM25 does not find, however relevant"
+    return "every hit that vector search alone finds"
 
 
 def _kept(reached: Reach) -> str:
@@ -203,7 +149,7 @@ def _kept(reached: Reach) -> str:
         every = len(rows) == math.comb(len(live), size)
         ranks = {row.deepest_rank for row in rows}
         if size == len(live) and rows:
-            told.append(f"by {_all(size)}: to rank {rank_text(rows[0].deepest_rank)}")
+            told.append(f"by {all_of(size)}: to rank {rank_text(rows[0].deepest_rank)}")
         elif every and len(ranks) == 1 and size > 1:
             told.append(
                 f"by {number_word(size)} rankers: to rank {rank_text(rows[0].deepest_rank)} each"
@@ -220,118 +166,9 @@ def _write(knob: Knob, reached: Reach) -> list[tuple[str, str]]:
     """What to write instead, where something stands against the value."""
     first = "vector" if "vector" in reached.enabled else reached.enabled[0]
     ceiling, floor = reached.share(reached.enabled, first), reached.setup.floor
-    if floor <= PRACTICALLY_NONE * reached.best_score:
+    if is_practically_none(reached):
         return [("note", "practically no floor, as one writes it on purpose")]
     if ceiling and floor > ceiling - EDGE:
-        return [
-            (
-                "write",
-                f"{reached.under(ceiling)} or less; the platform default is {spelled(knob.default)}",
-            )
-        ]
+        most = f"{reached.under(ceiling)} or less"
+        return [("write", f"{most}; the platform default is {spelled(knob.default)}")]
     return []
-
-
-def _of_fused(expansion: ExpansionKnobs) -> list[tuple[str, str]]:
-    """How the assembly floor stands to the floor of the expansion pass."""
-    if not expansion.expanded_name:
-        return []
-    name, floor, expanded = (
-        expansion.expanded_name,
-        number_text(expansion.floor),
-        number_text(expansion.expanded),
-    )
-    if not expansion.enabled:
-        return [
-            (
-                "expansion",
-                f"{expansion.gate_name} is DISABLED: no query is expanded, so {name} {expanded} cuts nothing",
-            )
-        ]
-    if expansion.floor > expansion.expanded:
-        text = f"above {name} {expanded}: what expansion admits from {expanded} up to {floor} is thrown away afterwards; set both alike"
-    elif expansion.floor < expansion.expanded:
-        text = f"below {name} {expanded}: an expanded query is cut at {expanded} first, which {floor} cannot rescue; set both alike"
-    else:
-        text = f"equal to {name}: what expansion admits is kept, so the pipeline agrees with itself"
-    return [("expansion", text)]
-
-
-def _of_expanded(expansion: ExpansionKnobs) -> list[tuple[str, str]]:
-    """How the floor of the expansion pass stands to the assembly floor."""
-    name, floor, expanded = (
-        expansion.floor_name,
-        number_text(expansion.floor),
-        number_text(expansion.expanded),
-    )
-    lines = []
-    if not expansion.enabled:
-        lines.append(
-            (
-                "gate",
-                f"{expansion.gate_name} is DISABLED: no query is expanded, so this floor cuts nothing",
-            )
-        )
-    if expansion.multiplier != 1:
-        lines.append(
-            (
-                "depths",
-                f"the expansion pass widens the lists {number_text(expansion.multiplier)} times; the table counts with that",
-            )
-        )
-    if expansion.expanded < expansion.floor:
-        lines.append(
-            (
-                "assembly",
-                f"below {name} {floor}: what expansion admits from {expanded} up to {floor} is thrown away afterwards; set both alike",
-            )
-        )
-    elif expansion.expanded > expansion.floor:
-        lines.append(
-            (
-                "assembly",
-                f"above {name} {floor}: an expanded query is cut at {expanded} first, which the lower floor cannot rescue; set both alike",
-            )
-        )
-    else:
-        lines.append(
-            (
-                "assembly",
-                f"equal to {name}: what expansion admits is kept, so the pipeline agrees with itself",
-            )
-        )
-    return lines
-
-
-def _of_confident(expansion: ExpansionKnobs, reached: Reach) -> list[tuple[str, str]]:
-    if not expansion.enabled:
-        return [
-            (
-                "gate",
-                f"{expansion.gate_name} is DISABLED: every first pass is accepted, whatever this says",
-            )
-        ]
-    if expansion.confident <= PRACTICALLY_NONE:
-        return [("gate", "accepts every first pass on purpose: no query is expanded")]
-    if reached.never_empty:
-        return [
-            (
-                "gate",
-                "the best row always reaches it, whichever rankers are live: no query is expanded",
-            )
-        ]
-    return [
-        ("cost", "each query under it issues an expansion: more searches, wider lists, more time")
-    ]
-
-
-def _order(expansion: ExpansionKnobs) -> list[tuple[str, str]]:
-    """Whether surviving expansion is harder than needing none."""
-    if not (expansion.enabled and expansion.confident_name and expansion.expanded_name):
-        return []
-    confident, expanded = number_text(expansion.confident), number_text(expansion.expanded)
-    names = f"{expansion.expanded_name} {expanded}", f"{expansion.confident_name} {confident}"
-    if not expansion.expanded > expansion.confident > PRACTICALLY_NONE:
-        return []
-    easier = "accepting without expansion is easier than surviving it (gate-order)"
-    return [("order", f"{names[0]} is above {names[1]}: {easier}")]

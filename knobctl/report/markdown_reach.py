@@ -14,7 +14,7 @@ from knobctl.report.comment import Block, Section
 from knobctl.report.folding import NAMED_IN_REVIEW, listed
 from knobctl.report.markup import collapsed, html_code, prose, row, table_head
 from knobctl.report.reach import passes
-from knobctl.text import number_word
+from knobctl.text import all_of, number_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -135,9 +135,7 @@ def _of(reached: Reach, found_by: Names) -> tuple[str, str]:
 def _label(found: Sequence[Names], of: int) -> str:
     size = len(found[0])
     if size == of:
-        return (
-            f"{found[0][0]} alone" if of == 1 else ("both" if of == 2 else f"all {number_word(of)}")
-        )
+        return f"{found[0][0]} alone" if of == 1 else all_of(of)
     if len(found) > 1 and len(found) == _ways(of, size):
         return f"any {number_word(size)} {'alone' if size == 1 else 'together'}"
     return ", ".join(f"{names[0]} alone" if size == 1 else " + ".join(names) for names in found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from knobctl.fusion import Scale
 from knobctl.fusion.doubles import float_outcomes
 from knobctl.fusion.numbers import rank_text
-from knobctl.text import joined, number_word, visible
+from knobctl.text import all_of, joined, number_word, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ def named(found_by: Names, live: Names) -> str:
     if len(found_by) == 1:
         return f"{found_by[0]} alone"
     if found_by == live:
-        return "both, same rank" if len(live) == 2 else f"all {number_word(len(live))}, same rank"
+        return f"{all_of(len(live))}, same rank"
     return f"{' + '.join(found_by)}, same rank"
 
 
@@ -91,15 +91,13 @@ def _needed(reached: Reach, live: Names) -> tuple[int, Fraction]:
 
 
 def _company(needed: int, live: int) -> str:
-    if needed == live:
-        return "both" if live == 2 else f"all {number_word(live)}"
-    return f"{number_word(needed)} rankers"
+    return all_of(live) if needed == live else f"{number_word(needed)} rankers"
 
 
 def live_words(live_sets: Sequence[Names], reached: Reach) -> str:
     """Name some sets of live rankers of one size: `all three`, `any two`, `vector+bm25 or vector+recency`."""
     if list(live_sets) == [reached.enabled]:
-        return "both" if len(reached.enabled) == 2 else f"all {number_word(len(reached.enabled))}"
+        return all_of(len(reached.enabled))
     size = len(live_sets[0])
     if len(live_sets) == sum(len(live) == size for live in reached.live_sets):
         return f"any {number_word(size)}"

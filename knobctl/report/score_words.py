@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from knobctl.fusion import Scale, Weighs
 from knobctl.fusion.numbers import fraction_text, number_text
 from knobctl.knobs.knob import Direction
-from knobctl.text import joined, number_word, spelled, visible
+from knobctl.text import all_of, joined, spelled, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ def worked(reached: Reach) -> list[tuple[str, str]]:
     names, floor = reached.enabled, reached.setup.floor
     told = []
     for found_by in dict.fromkeys((names[:1], names)):
-        who = f"{visible(found_by[0])} alone" if len(found_by) == 1 else _all(len(found_by))
+        who = f"{visible(found_by[0])} alone" if len(found_by) == 1 else all_of(len(found_by))
         score = reached.ceiling(names, found_by)
         fate = "passes" if score >= floor else "is dropped"
         sum_of = " + ".join(first_row(reached, name) for name in found_by)
@@ -32,10 +32,6 @@ def worked(reached: Reach) -> list[tuple[str, str]]:
             f"first in {who}: {_divided(reached, sum_of, found_by)} = {_score(reached, found_by)}, which {fate}"
         )
     return [("worked", "; ".join(told))]
-
-
-def _all(number: int) -> str:
-    return "both" if number == 2 else f"all {number_word(number)}"
 
 
 def first_row(reached: Reach, ranker: str) -> str:

@@ -12,7 +12,8 @@ from knobctl.fusion.reach import EDGE
 from knobctl.knobs import KnobType
 from knobctl.knobs.fusion_setup import DISABLED, fusion_setup
 from knobctl.knobs.knob import Direction
-from knobctl.report.floor_words import ExpansionKnobs, floor_headline, floor_statements, floor_table
+from knobctl.report.expansion_words import ExpansionKnobs
+from knobctl.report.floor_words import floor_headline, floor_statements, floor_table
 from knobctl.report.reach import aligned, passes
 from knobctl.report.score_words import distance_words, elsewhere, ranks_from
 from knobctl.text import joined, visible
