@@ -172,7 +172,9 @@ def _refuse_place(repository: Repository, name: str) -> None:
     from knobctl.documents.globs import matcher
 
     path = repository.root / name
-    if path.is_symlink() or path.exists():
+    if os.path.lexists(
+        path
+    ):  # unlike a Path, it takes no offence at a folder that may not be entered
         raise RefusedError(
             f"{name} exists; nothing was written.",
             hint="review it first: keep it under another name, or remove it",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -113,17 +114,17 @@ def _refuse_a_repository(settings: Settings, folder: Path) -> None:
     from knobctl.documents.sources import WorkingTree
     from knobctl.text import count, visible
 
-    if folder.exists() and not folder.is_dir():
+    if os.path.exists(folder) and not os.path.isdir(folder):  # noqa: PTH110, PTH112  no error in a locked folder
         raise UsageError(f"{visible(str(folder))} is no folder")
     root, _ = repository_root(folder.absolute())
     hint = (
         "Nothing was written. Make one in an empty folder, and take from it what is missing here."
     )
-    if (root / SETTINGS_FILE).exists():
+    if os.path.lexists(root / SETTINGS_FILE):
         raise RefusedError(
             f"{visible(str(root))} is a knob repository already ({SETTINGS_FILE}).", hint=hint
         )
-    if folder.is_dir():
+    if os.path.isdir(folder):  # noqa: PTH112
         with Session(settings, engine=False) as session:
             files = WorkingTree(folder.absolute())
             found = session.repository([str(folder)], whole=False, files=files)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -309,9 +310,10 @@ def repository_root(path: Path) -> tuple[Path, bool]:
     Returns:
         The folder and True; else the path's own folder and False.
     """
-    own = path if path.is_dir() else path.parent
+    # Not by the methods of a Path: they end in an error where a folder may not be entered.
+    own = path if os.path.isdir(path) else path.parent  # noqa: PTH112
     for folder in (own, *own.parents):
-        if (folder / SETTINGS_FILE).is_file() or (folder / ".git").exists():
+        if os.path.lexists(folder / SETTINGS_FILE) or os.path.exists(folder / ".git"):  # noqa: PTH110
             return folder, True
     return own, False
 
@@ -319,7 +321,7 @@ def repository_root(path: Path) -> tuple[Path, bool]:
 def below_checkout(root: Path) -> str:
     """Where a folder lies in the Git checkout around it: `infra/knobs/`; empty at its top, or in none."""
     for folder in (root, *root.parents):
-        if (folder / ".git").exists():
+        if os.path.exists(folder / ".git"):  # noqa: PTH110  as above
             return "".join(f"{part}/" for part in root.relative_to(folder).parts)
     return ""
 

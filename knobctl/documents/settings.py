@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+
+from knobctl.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +53,9 @@ def read_settings(root: Path, files: Files | None = None) -> RepositorySettings:
         InputError: Naming the line and the key that is wrong.
     """
     path = root / SETTINGS_FILE
-    if not (path.is_file() if files is None else files.kind(SETTINGS_FILE) == "file"):
+    if files is None and os.path.lexists(path) and not os.path.isfile(path):  # noqa: PTH113  no error in a locked folder
+        raise InputError(f"{path} is no file", hint="what it would say of severities is not known")
+    if not (os.path.lexists(path) if files is None else files.kind(SETTINGS_FILE) == "file"):
         return RepositorySettings()
     # pydantic costs a tenth of a second: only a repository with settings pays for it.
     from knobctl.documents.settings_file import parse_settings

@@ -66,6 +66,8 @@ class WorkingTree:
         """See `Files.kind`. A link counts as what it leads to: here the user names it."""
         try:
             mode = os.stat(self._base + name).st_mode  # noqa: PTH116  a Path costs more than the look
+        except PermissionError:
+            return "file"  # reading it says what it is that cannot be known
         except OSError:
             return ""
         return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
