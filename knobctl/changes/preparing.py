@@ -168,7 +168,7 @@ def prepare(
         repository,
         today=today,
         live={name: one.knobs for name, one in live.items()},
-        fleet=fleet.name if fleet else None,
+        fleet=fleet,
     )
     effective = {tenant.name: repository.effective(tenant) for tenant in repository.tenants}
     if report.errors:

@@ -65,7 +65,7 @@ def new_findings(
     repository: Repository,
     *,
     today: date,
-    fleet: str | None,
+    fleet: Document | None,
 ) -> list[Finding]:
     """Judge the planned sets by the policies of today; give what the plan does not say.
 

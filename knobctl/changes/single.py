@@ -161,7 +161,7 @@ def check_live_changes(changes: Sequence[LiveChange], *, today: date) -> Report:
         today=today,
         live={one.live.tenant: one.live.knobs for one in changes},
         base=judging(subject.repository, [one.document(one.live.knobs, {}) for one in changes]),
-        fleet=subject.fleet_name,
+        fleet=subject.fleet,
     )
     return _without_explicit_resets(report)
 
@@ -206,6 +206,6 @@ def check_file_change(subject: Subject, edit: FileEdit, *, today: date) -> Repor
             judging(subject.repository, [edited_document(edit, subject.document)]),
             today=today,
             base=judging(subject.repository, [subject.document]),
-            fleet=subject.fleet_name,
+            fleet=subject.fleet,
         )
     )

@@ -84,7 +84,7 @@ def check(  # noqa: PLR0913  each is one thing that only the caller knows
 
     names, folder = [str(path) for path in paths], (cwd or Path()).absolute()
     whole = open_repository(names, catalogue=catalogue, cwd=folder, stdin=bytes)
-    repository = whole.within(whole.fleet(fleet) if fleet else None)
+    named = whole.fleet(fleet) if fleet else None
     then = open_base(whole, base, names, catalogue=catalogue, cwd=folder) if base else None
     day = today or datetime.now().astimezone().date()  # noqa: TID251  this door is a rim: whoever minds gives the day
-    return check_repository(repository, today=day, live=live, base=then, fleet=fleet)
+    return check_repository(whole.within(named), today=day, live=live, base=then, fleet=named)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from knobctl.checks.rules import EVIDENCE_RULES, RULES
 from knobctl.checks.validation import Validation, validate_documents
 from knobctl.documents.model import Kind
-from knobctl.errors import UsageError
 from knobctl.finding import Severity
 
 if TYPE_CHECKING:
@@ -112,19 +111,20 @@ class Grounds:
         ]
 
 
-def grounds_of(repository: Repository, fleet: str | None = None) -> Grounds:
+def grounds_of(repository: Repository, fleet: Document | None = None) -> Grounds:
     """Validate a repository's documents, and take what they are judged by.
 
     Args:
         repository: The documents.
-        fleet: The fleet of all judged tenants, by name; None for each tenant's own.
+        fleet: The fleet of all judged tenants; None for each tenant's own.
 
     Raises:
-        UsageError: If there is no such fleet.
+        UsageError: If the settings name a default fleet that does not exist.
         InputError: If the settings weigh a rule that does not exist.
     """
-    applying = repository.fleet(fleet)
-    return replace(grounds_of_rules(repository), fleet=applying if fleet else None)
+    if fleet is None:
+        repository.fleet()
+    return replace(grounds_of_rules(repository), fleet=fleet)
 
 
 def grounds_of_rules(repository: Repository) -> Grounds:
@@ -144,13 +144,12 @@ def grounds_of_rules(repository: Repository) -> Grounds:
     )
 
 
-def earlier_grounds(base: Repository, now: Grounds, fleet: str | None) -> Grounds:
+def earlier_grounds(base: Repository, now: Grounds) -> Grounds:
     """Take what an earlier state was judged by; what is the same now is not looked at twice.
 
     Args:
         base: The documents of that state.
-        now: The present state.
-        fleet: The fleet that the user names; a state that has no such fleet is judged without.
+        now: The present state. Where the user names its fleet, the base's of that name holds there, if it has one.
     """
     is_same_schema = base.catalogue is now.repository.catalogue
     known = now.validated if is_same_schema else frozenset()
@@ -173,7 +172,7 @@ def earlier_grounds(base: Repository, now: Grounds, fleet: str | None) -> Ground
         validation=validation,
         validated=frozenset(map(id, [*base.judged, *used])),
         policies=now.policies if is_as_now else policies_of(base, validation, strict=False),
-        fleet=_fleet_if_any(base, fleet),
+        fleet=_same_named(now.fleet, base),
         is_as_now=is_as_now,
     )
 
@@ -193,11 +192,8 @@ def _rules(repository: Repository) -> object:
     return sorted(ruling), repository.settings.severities, repository.settings.default_fleet
 
 
-def _fleet_if_any(repository: Repository, name: str | None) -> Document | None:
-    try:
-        return repository.fleet(name) if name else None
-    except UsageError:
-        return None
+def _same_named(fleet: Document | None, of: Repository) -> Document | None:
+    return next((one for one in of.fleets if fleet and one.name == fleet.name), None)
 
 
 def validated(repository: Repository, used: list[Document]) -> Validation:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from knobctl.checks.earlier import Earlier
     from knobctl.checks.tenants import Answers
     from knobctl.checks.waivers import Waiving
+    from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
     from knobctl.finding import Finding
     from knobctl.knobs import KnobValue
@@ -49,7 +50,7 @@ def check_repository(
     today: date,
     live: Mapping[str, Mapping[str, KnobValue]] | None = None,
     base: Repository | None = None,
-    fleet: str | None = None,
+    fleet: Document | None = None,
 ) -> Report:
     """Validate, then ask the policies.
 
@@ -59,10 +60,10 @@ def check_repository(
         live: By tenant, the canonical set that the engine holds; None where that is not known.
         base: The same PATHs at an earlier revision, judged as what it was: what it has too is standing
             and fails nothing.
-        fleet: The fleet of all judged tenants, by name; None for each tenant's own.
+        fleet: The fleet of all judged tenants; None for each tenant's own.
 
     Raises:
-        UsageError: If there is no such fleet, or no policy is in force.
+        UsageError: If the default fleet does not exist, or no policy is in force.
     """
     now = grounds_of(repository, fleet)
     if not now.policies.in_force:
@@ -71,7 +72,7 @@ def check_repository(
     if base is None:
         findings, later = _alone(now, waiving, live, today)
     else:
-        then = earlier_grounds(base, now, fleet)
+        then = earlier_grounds(base, now)
         findings, later = _compared(now, then, waiving, live, today), []
     report = _report("check", repository, now.weighed(findings))
     report.later = later

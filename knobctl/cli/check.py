@@ -96,7 +96,7 @@ def command(
             today=session.today,
             live={name: one.knobs for name, one in held.items()} if held is not None else None,
             base=earlier,
-            fleet=session.fleet,
+            fleet=fleet,
         )
         changes, removed = _changes(repository, earlier, held, fleet, report.unsure)
         guards = _guards(session, repository, changes, report, fleet) if changes else ()
@@ -168,5 +168,5 @@ def _again(session: Session, paths: tuple[str, ...], tenant: str | None) -> Repo
     from knobctl.checks.judging import check_repository
 
     whole = session.repository(paths, tenant=tenant)
-    repository = whole.within(whole.fleet(session.fleet) if session.fleet else None)
-    return check_repository(repository, today=session.today, fleet=session.fleet)
+    fleet = whole.fleet(session.fleet) if session.fleet else None
+    return check_repository(whole.within(fleet), today=session.today, fleet=fleet)

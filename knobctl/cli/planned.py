@@ -146,9 +146,7 @@ def _refuse_new_findings(
 ) -> None:
     from knobctl.changes.replanning import new_findings
 
-    found = new_findings(
-        plan, live, repository, today=session.today, fleet=fleet.name if fleet else None
-    )
+    found = new_findings(plan, live, repository, today=session.today, fleet=fleet)
     if found:
         lines = [
             f"  {one.severity.value} {one.rule}: {one.message.splitlines()[0]}" for one in found
