@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from knobctl.checks.asked_knob import decided_by
 from knobctl.checks.expressions import TOO_MANY_STEPS, Together, compile_expression
 from knobctl.checks.policies import Each, Policy
 from knobctl.checks.reading import Reading
@@ -36,8 +37,9 @@ class _Found(NamedTuple):
 
     order: tuple[int, int]
     policy: Policy
-    row: Row
     outcome: object
+    hit: Hit | None = None
+    """What is said of it, where that is known."""
 
 
 class Asking:
@@ -60,6 +62,7 @@ class Asking:
         self._numbers = Numbers()
         self._by_text: dict[object, _Shared] = {}
         self._rounds: dict[tuple[Policy, ...], _Round] = {}
+        self._asked_of: dict[object, tuple[tuple[Policy, ...], tuple[Policy, ...]]] = {}
         self._stopped: dict[Policy, str] = {}
         """Policies that took too many steps once, and for whom: asked of each tenant, a run would never end."""
 
@@ -68,7 +71,7 @@ class Asking:
         own = Terms(subject, self._numbers)
         if subject.faulty:
             sound = [one for one in self._policies if not one.looks_at(subject.faulty)]
-            return tuple(self._hits(_asked(sound, subject), Row(subject, self._numbers, own, own)))
+            return tuple(self._hits(_asked(sound, subject), Row(subject, own, own)))
         text = _text(subject.document)
         shared = self._by_text.get(text) if text is not None else None
         if shared is None:
@@ -78,16 +81,21 @@ class Asking:
         if not shared.personal:
             return shared.hits
         asked = shared.personal if self._alone else _asked(shared.personal, subject)
-        row = Row(subject, self._numbers, shared.terms, own)
+        row = Row(subject, shared.terms, own)
         return (*shared.hits, *self._hits(asked, row))
 
     def _said(self, subject: Subject) -> _Shared:
         terms = Terms(subject, self._numbers)
-        row = Row(subject, self._numbers, terms, terms)
-        hits = tuple(self._hits(_asked(self._shared, subject), row))
-        # Alone, what is asked is decided by what is written.
-        personal = _asked(self._personal, subject) if self._alone else tuple(self._personal)
-        return _Shared(terms, hits, personal)
+        row = Row(subject, terms, terms)
+        if not self._alone:
+            hits = tuple(self._hits(_asked(self._shared, subject), row))
+            return _Shared(terms, hits, tuple(self._personal))
+        written = tuple(subject.news), subject.reached is None
+        if written not in self._asked_of:  # alone, these decide what is asked
+            every = _asked(self._shared, subject), _asked(self._personal, subject)
+            self._asked_of[written] = every
+        shared, personal = self._asked_of[written]
+        return _Shared(terms, tuple(self._hits(shared, row)), personal)
 
     def _hits(self, asked: tuple[Policy, ...], row: Row) -> Iterator[Hit]:
         """Ask policies of one tenant; those that are asked for the first time of such values, in one step."""
@@ -96,37 +104,63 @@ class Asking:
         turn = self._rounds.get(asked)
         if turn is None:
             turn = self._rounds[asked] = _Round.of(asked, self._conditions)
-        stopped = {policy for policy in asked if policy in self._stopped}
+        stopped = (
+            {policy for policy in asked if policy in self._stopped} if self._stopped else set()
+        )
         for found in sorted(self._found(turn, row, stopped), key=_order):
             policy = found.policy
-            if policy in stopped:
-                yield _not_asked_again(policy, self._stopped[policy])
+            if found.hit is not None:
+                yield found.hit
             elif policy not in self._stopped:
-                hit = self._told(policy, row.subject).hit(found.row, found.outcome)
-                yield hit
+                hit = self._told(policy, row.subject).hit(row, found.outcome)
                 if hit.runs_away:
                     self._stop(policy, row.subject)
+                yield hit
 
     def _found(self, turn: _Round, row: Row, stopped: Collection[Policy]) -> Iterator[_Found]:
         """Give the conditions that do not pass, and once each policy that is asked no more."""
         subject, order = row.subject, turn.order
         row.take(turn.wanted)
-        for each, groups in turn.groups:
-            names = (None,) if each is None else _names(each, subject)
-            for number, name in enumerate(names):
-                one = row if name is None else row.about(name)
-                for policy, outcome in self._outcomes(groups, one):
-                    if (
-                        policy in order
-                        and policy not in stopped
-                        and _is_about(policy, subject, name)
-                    ):
-                        yield _Found((order[policy], number), policy, one, outcome)
+        for each, groups, wanted in turn.groups:
+            if each is None:
+                for policy, outcome in self._outcomes(groups, row):
+                    if policy in order and policy not in stopped:
+                        yield _Found((order[policy], 0), policy, outcome)
+                continue
+            alike = row.key(wanted)
+            for number, name in enumerate(_names(each, subject)):
+                for policy, hit in self._of_knob(turn, groups, row, name, alike):
+                    if policy not in stopped and _is_about(policy, subject, name):
+                        yield _Found((order[policy], number), policy, True, hit)
         for policy in stopped:
-            if policy.each is None or any(
-                _is_about(policy, subject, name) for name in _names(policy.each, subject)
-            ):
-                yield _Found((order[policy], 0), policy, row, None)
+            names = (None,) if policy.each is None else _names(policy.each, subject)
+            if any(_is_about(policy, subject, name) for name in names):
+                hit = _not_asked_again(policy, self._stopped[policy])
+                yield _Found((order[policy], 0), policy, None, hit)
+
+    def _of_knob(
+        self, turn: _Round, groups: Sequence[_Conditions], row: Row, name: str, alike: object
+    ) -> Sequence[tuple[Policy, Hit]]:
+        """Give what policies say of one knob; the same wherever it is written the same."""
+        decided = decided_by(row.subject, name)
+        key = groups[0], decided, alike
+        said = turn.said.get(key) if decided is not None else None
+        if said is None:
+            said = []
+            one = row.about(
+                name, self._numbers.unique if decided is None else self._numbers.of(decided)
+            )
+            for policy, outcome in self._outcomes(groups, one):
+                if policy in turn.order:
+                    hit = self._told(policy, row.subject).hit(one, outcome)
+                    said.append((policy, hit))
+                    if hit.runs_away:
+                        self._stop(policy, row.subject)
+                        turn.said.clear()
+                        return said
+            if decided is not None:
+                turn.said[key] = said
+        return said
 
     def _outcomes(self, groups: Sequence[_Conditions], row: Row) -> Iterator[tuple[Policy, object]]:
         """Give the policies whose condition does not pass, with what it gives."""
@@ -170,22 +204,32 @@ class _Round(NamedTuple):
     """The policies that are asked of one tenant."""
 
     order: Mapping[Policy, int]
-    groups: Sequence[tuple[Each | None, Sequence[_Conditions]]]
+    groups: Sequence[tuple[Each | None, Sequence[_Conditions], Wanted]]
+    """By what they are asked for: the conditions, and what is read besides the knob."""
     wanted: Wanted
     """What those read that are asked once of every tenant: looked up in one step."""
+    said: dict[object, list[tuple[Policy, Hit]]]
+    """By a knob as it is written, and what else is read: what is said of it."""
 
     @classmethod
     def of(cls, asked: Sequence[Policy], conditions: Mapping[Policy, _Conditions]) -> _Round:
         """Group the policies that are asked for the same knobs."""
-        groups: dict[Each | None, dict[_Conditions, None]] = {}
+        kinds: dict[Each | None, list[Policy]] = {}
         for policy in asked:
-            groups.setdefault(policy.each, {})[conditions[policy]] = None
-        plain = (policy.asks for policy in asked if policy.each is None and not policy.on_change)
-        return cls(
-            {policy: number for number, policy in enumerate(asked)},
-            [(each, list(several)) for each, several in groups.items()],
-            wanted_by(sum(plain, Reading())),
-        )
+            kinds.setdefault(policy.each, []).append(policy)
+        plain = (policy.asks for policy in kinds.get(None, ()) if not policy.on_change)
+        groups = [
+            (
+                each,
+                list(dict.fromkeys(conditions[policy] for policy in several)),
+                wanted_by(sum((policy.depends for policy in several), Reading()))._replace(
+                    of_knob=False
+                ),
+            )
+            for each, several in kinds.items()
+        ]
+        order = {policy: number for number, policy in enumerate(asked)}
+        return cls(order, groups, wanted_by(sum(plain, Reading())), {})
 
 
 class _Conditions:

@@ -18,6 +18,7 @@ from knobctl.documents.kinds import sort_documents
 from knobctl.documents.reader import read_bytes
 from knobctl.errors import InputError
 from knobctl.finding import Finding, Related, Severity
+from knobctl.knobs.catalogue import Same
 from knobctl.shipped import shipped
 from knobctl.text import nearest
 
@@ -126,7 +127,7 @@ def load_policies(
         documents: The repository's policies that the schema accepts.
         severities: Rules that weigh more or less in this repository.
     """
-    in_force, not_offered = _built_in(_Same(catalogue))
+    in_force, not_offered = _built_in(Same(catalogue))
     policies = Policies(list(in_force), list(not_offered))
     own = {document.name: document for document in built_in_documents()}
     for document in documents:
@@ -152,21 +153,8 @@ def built_in_documents() -> tuple[Document, ...]:
     return tuple(found)
 
 
-class _Same:
-    """A catalogue that is the same only as itself: its schema is no hashable value."""
-
-    def __init__(self, catalogue: Catalogue) -> None:
-        self.catalogue = catalogue
-
-    def __hash__(self) -> int:
-        return id(self.catalogue)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.catalogue is self.catalogue
-
-
 @lru_cache(maxsize=8)
-def _built_in(same: _Same) -> tuple[Sequence[Policy], Sequence[NotOffered]]:
+def _built_in(same: Same) -> tuple[Sequence[Policy], Sequence[NotOffered]]:
     """Compile the built-in policies, and find those about knobs that the schema does not have."""
     in_force: list[Policy] = []
     not_offered: list[NotOffered] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -9,12 +10,12 @@ from knobctl.checks.reach_facts import every_fact, facts_named
 from knobctl.checks.reading import ARITHMETIC
 from knobctl.documents.model import exact_number
 from knobctl.fusion import reach
+from knobctl.knobs.catalogue import Same
 from knobctl.knobs.fusion_setup import fusion_setup
 from knobctl.text import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
-    from fractions import Fraction
 
     from knobctl.documents.model import Document, Effective
     from knobctl.fusion import Reach
@@ -89,8 +90,16 @@ class Subject:
     @cached_property
     def reached(self) -> Reach | None:
         """What its floor reaches; None where no floor is in force."""
-        setup = fusion_setup(self.catalogue, self.values, self.exact)
-        return reach(setup) if setup else None
+        floor = self.catalogue.by_role.get("floor.fused")
+        written = tuple(
+            (knob.name, self.effective.origins[knob.name][0].literal, self.values[knob.name])
+            for knob in self.catalogue.arithmetic
+            if knob is not floor and knob.name in self.effective.desired
+        )
+        over = _reach_over(Same(self.catalogue), written)
+        if floor is None or over is None or (exact := self.exact(floor.name)) <= 0:
+            return None
+        return over.under_floor(exact)
 
     @cached_property
     def omitted(self) -> Mapping[str, KnobValue]:
@@ -201,6 +210,19 @@ class Subject:
         effective = self.effective
         literal = effective.origins[name][0].literal if name in effective.desired else ""
         return _exact(literal, self.values[name])
+
+
+@lru_cache(maxsize=4096)
+def _reach_over(same: Same, written: tuple[tuple[str, str, KnobValue], ...]) -> Reach | None:
+    """What a floor of 1 reaches, by the other knobs of the arithmetic as they are written: many share them."""
+    literals = {name: literal for name, literal, _ in written}
+    values = same.catalogue.effective({name: value for name, _, value in written})
+
+    def exact(name: str) -> Fraction:
+        return _exact(literals.get(name, ""), values[name])
+
+    setup = fusion_setup(same.catalogue, values, exact, floor=Fraction(1))
+    return reach(setup) if setup else None
 
 
 @lru_cache(maxsize=65536)

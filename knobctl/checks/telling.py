@@ -147,9 +147,9 @@ class _Part:
         Raises:
             ExpressionError: As `Expression.value`.
         """
-        key = row.key(self._wanted)  # after it the term has its value
         if self._term is not None and _is_plain(value := row.value(self._term)):
             return shown_value(value)
+        key = row.key(self._wanted)
         known = self._known.get(key)
         if known is None:
             known = shown_value(self._expression.value(row.bound(self._wanted)))

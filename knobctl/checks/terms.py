@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from knobctl.checks.asked_knob import asked_knob, decided_by
+from knobctl.checks.asked_knob import asked_knob
 from knobctl.checks.expressions import activation
 
 if TYPE_CHECKING:
@@ -98,18 +98,20 @@ class Terms:
         if parts is self._taken:
             return
         self._taken = parts
-        values = self.values
+        values, number = self.values, self._numbers.of
         for variable, keys, terms in parts:
-            missing = [term for term in terms if term not in values]
+            missing = [term for term in terms if term not in values] if values else terms
             if not missing:
                 continue
-            if keys is None:
-                self._put(missing[0], self._subject.variable(variable))
-                continue
-            found = self._subject.variable(variable, frozenset(key for _, key in missing))
-            assert isinstance(found, dict)
+            if len(missing) == len(terms):
+                found = self._subject.variable(variable, keys)
+            else:
+                found = self._subject.variable(variable, frozenset(key for _, key in missing))
+            of_key = found.get if keys is not None and isinstance(found, dict) else None
             for term in missing:
-                self._put(term, found.get(term[1], ABSENT))
+                value = of_key(term[1], ABSENT) if of_key else found
+                values[term] = value
+                self.numbers[term] = number(value)
 
     def picked(self, parts: _Parts, of: Callable[[Mapping[Term, int]], object]) -> object:
         """The numbers of terms."""
@@ -119,32 +121,30 @@ class Terms:
             self.take(parts)
             return of(self.numbers)
 
-    def _put(self, term: Term, value: object) -> None:
-        self.values[term] = value
-        self.numbers[term] = self._numbers.of(value)
-
 
 class Row:
     """One tenant, or one of its knobs, as expressions see it."""
 
-    __slots__ = ("_knob", "_numbers", "alike", "name", "number", "own", "subject")
+    __slots__ = ("_knob", "alike", "name", "number", "own", "subject")
 
     def __init__(
-        self, subject: Subject, numbers: Numbers, alike: Terms, own: Terms, name: str | None = None
+        self,
+        subject: Subject,
+        alike: Terms,
+        own: Terms,
+        name: str | None = None,
+        number: int = -1,
     ) -> None:
-        self.subject, self.name = subject, name
-        self.alike, self.own = alike, own
-        self._numbers = numbers
+        self.subject, self.alike, self.own = subject, alike, own
+        self.name = name
+        """The knob that an `each` policy is asked for."""
+        self.number = number
+        """Equal ones are equal knobs, written equally."""
         self._knob: dict[str, object] | None = None
-        self.number = -1
-        """Of the knob that an `each` policy is asked for: equal ones are equal knobs, written equally."""
-        if name is not None:
-            decided = decided_by(subject, name)
-            self.number = numbers.unique if decided is None else numbers.of(decided)
 
-    def about(self, name: str) -> Row:
+    def about(self, name: str, number: int) -> Row:
         """The same tenant, for one of its knobs."""
-        return Row(self.subject, self._numbers, self.alike, self.own, name)
+        return Row(self.subject, self.alike, self.own, name, number)
 
     def take(self, wanted: Wanted) -> None:
         """Look up what several expressions read in one step."""
@@ -164,7 +164,10 @@ class Row:
         variable, key = term
         if variable == "knob":
             return self._of_knob.get(key, ABSENT)
-        return (self.own if variable in OWN else self.alike).values[term]
+        terms = self.own if variable in OWN else self.alike
+        if term not in terms.values:
+            terms.take([(variable, frozenset((key,)), [term])])
+        return terms.values[term]
 
     @property
     def _of_knob(self) -> dict[str, object]:

@@ -82,6 +82,15 @@ class Catalogue:
         )
 
     @cached_property
+    def arithmetic(self) -> tuple[Knob, ...]:
+        """The knobs that the arithmetic of fusion stands on."""
+        return tuple(
+            knob
+            for role, knob in self.by_role.items()
+            if role == "floor.fused" or role.startswith(("fusion.", "depth.", "ranker."))
+        )
+
+    @cached_property
     def formula(self) -> Formula:
         """How the engine turns ranks into a score, as the roles of fusion say."""
         # Most commands need no arithmetic, and importing it takes longer than reading the schema.
@@ -121,6 +130,19 @@ class Catalogue:
     def effective(self, values: Mapping[str, KnobValue]) -> dict[str, KnobValue]:
         """What is in force under a canonical set: every knob, unset ones at the platform default."""
         return {**self.defaults, **values}
+
+
+class Same:
+    """A catalogue that is the same only as itself, to remember by: its schema is no hashable value."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+
+    def __hash__(self) -> int:
+        return id(self.catalogue)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.catalogue is self.catalogue
 
 
 def load_catalogue(schema: Path | str | None = None) -> Catalogue:
