@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
 
@@ -26,7 +26,7 @@ class _Strict(BaseModel):
 
 class _Override(_Strict):
     severity: Severity
-    reason: StrictStr = Field(min_length=1)
+    reason: StrictStr = Field(pattern=r"\S")
 
 
 class _File(_Strict):
@@ -101,7 +101,21 @@ def _complaint(path: Path, text: str, error: ErrorDetails) -> str:
         close = nearest(steps[-1], known)
         hint = f"; did you mean {close}?" if close else f"; known are {', '.join(known)}"
         return f"{place}: {key} is no setting{hint}"
-    return f"{place}: {key}: {error['msg']}"
+    return f"{place}: {key} {_MUST.get(error['type'], error['msg'])}"
+
+
+_MUST: Final = {
+    "missing": "is missing: a rule weighs otherwise with a severity, and a reason for whoever reads it next year",
+    "string_pattern_mismatch": "is empty: say why the rule weighs otherwise here",
+    "enum": "must be error, warning or info; only a waiver lets a rule off",
+    "string_type": "must be text",
+    "tuple_type": "must be a list of texts",
+    **dict.fromkeys(
+        ("dict_type", "model_type"),
+        "must be a table, such as [severity.RULE] with severity and reason below",
+    ),
+}
+"""By what is wrong with a setting, what it must be."""
 
 
 def _line(text: str, steps: list[str]) -> int:

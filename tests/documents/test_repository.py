@@ -524,14 +524,17 @@ floors = [0.1, 0.2]
     ("text", "words"),
     [
         ("\nskp = []\n", "knobctl.toml:2: skp is no setting; did you mean skip?"),
-        ("skip = 'x'\n", "knobctl.toml:1: skip: "),
-        ("skip = [1]\n", "knobctl.toml:1: skip.0: "),
+        ("skip = 'x'\n", "knobctl.toml:1: skip must be a list of texts"),
+        ("skip = [1]\n", "knobctl.toml:1: skip.0 must be text"),
         ("a = 1\n", "knobctl.toml:1: a is no setting; known are schema, skip"),
-        ("[severity.x]\nseverity = 'error'\n", "knobctl.toml:1: severity.x.reason: Field required"),
-        ("[severity.x]\nseverity = 'error'\nreason = ''\n", "knobctl.toml:3: severity.x.reason: "),
+        ("[severity.x]\nseverity = 'error'\n", "knobctl.toml:1: severity.x.reason is missing"),
+        ("[severity.x]\nseverity = 'error'\nreason = ''\n", "knobctl.toml:3: severity.x.reason is"),
+        ("[severity.x]\nseverity = 'error'\nreason = ' '\n", "severity.x.reason is empty"),
+        ("[severity]\nx = 'error'\n", "knobctl.toml:2: severity.x must be a table"),
+        ("severity = 'error'\n", "knobctl.toml:1: severity must be a table"),
         (
             "[severity.x]\nseverity = 'fatal'\nreason = 'y'\n",
-            "knobctl.toml:2: severity.x.severity: ",
+            "knobctl.toml:2: severity.x.severity must be error, warning or info; only a waiver",
         ),
         (
             "[severity.x]\nlevel = 1\nseverity = 'info'\nreason = 'y'\n",
