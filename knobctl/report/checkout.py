@@ -35,6 +35,12 @@ def anchor(report: Report, finding: Finding) -> str | None:
     return next((path for path in found if path is not None), None)
 
 
+def anchored(report: Report, finding: Finding) -> tuple[str | None, Location | None]:
+    """That file, and the finding's place in it; None where it only stands for the finding."""
+    path, place = anchor(report, finding), finding.primary
+    return path, place if place and path_of(report, place.file) == path else None
+
+
 def path_text(path: str) -> str:
     """A file's name as text: bytes that are none, and what drives a terminal, by their escapes."""
     return printable(os.fsencode(path).decode("utf-8", "backslashreplace"))

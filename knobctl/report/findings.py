@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from knobctl.finding import Severity
-from knobctl.report.ahead import adopted_text, guards_text
+from knobctl.report.adopted import adopted_text
 from knobctl.report.excerpt import columns, excerpt
 from knobctl.report.folding import (
     FEW_WAIVED,
-    NAMED,
     divided,
     grouped,
     infos_by_rule,
     listed,
     tenants_of,
 )
+from knobctl.report.foreseen import guards_text
+from knobctl.report.message import LONGEST_LABEL, advice, costs, headline
+from knobctl.report.summary import summary_line, waiver_words
 from knobctl.text import count, spelled, visible
 
 if TYPE_CHECKING:
@@ -31,7 +33,6 @@ WIDTH: Final = 80
 MOST_CHANGED: Final = 20
 """Of more tenants than these the changes are only counted, unless all are asked for."""
 _COLOURS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
-_LABEL: Final = 7
 
 
 def render(answer: FindingsAnswer) -> str:
@@ -86,10 +87,8 @@ def report_text(
     blocks = findings_text(
         report, colored=colored, shown=shown, everything=everything, fold=not everything
     )
-    summary = summary_line(report)
     hidden = 0 if shown is None else len(report.findings) - len(shown)
-    if hidden:
-        summary += f"; {count(hidden, 'finding')} not shown, as asked"
+    summary = summary_line(report, hidden=hidden)
     return "\n\n".join([*([blocks] if blocks else []), *notes, summary])
 
 
@@ -129,52 +128,6 @@ def findings_text(
     return "\n\n".join(blocks)
 
 
-def summary_line(report: Report) -> str:
-    """Sum up: `6 tenants, 21 policies: 2 warnings, 1 waived (acme-legacy-floor, until 2099-03-31)`."""
-    counts = [
-        count(number, noun)
-        for number, noun in (
-            (report.errors, "error"),
-            (report.warnings, "warning"),
-            (report.infos, "info"),
-        )
-        if number
-    ]
-    counts += aside(report)
-    return f"{looked_at(report)}: {', '.join(counts) or 'no findings'}"
-
-
-def aside(report: Report) -> Iterator[str]:
-    """Count what fails nothing: `3 standing, in the base too, 1 of them waived`, `1 waived (w, until 2099-03-31)`."""
-    lasting = sum(one.standing and one.waived_by is not None for one in report.pressing)
-    if report.standing:
-        and_waived = f", {lasting:,} of them waived" if lasting else ""
-        yield f"{report.standing:,} standing, in the base too{and_waived}"
-    if new := report.waived - lasting:
-        yield f"{new:,} waived ({_waivers_of(report)})"
-
-
-def looked_at(report: Report) -> str:
-    """Count what was looked at: `6 tenants, 21 policies`; where no policy was asked, files."""
-    tenants = count(report.tenants, "tenant")
-    if report.examples is not None:
-        return f"{count(report.policies, 'policy')}, {count(report.examples, 'example')}"
-    if report.policies:
-        return f"{tenants}, {count(report.policies, 'policy')}"
-    return f"{tenants} in {count(report.files, 'file')}"
-
-
-def _waivers_of(report: Report) -> str:
-    """Name the waivers that cover something that does not stand, with their last days."""
-    used = dict.fromkeys(
-        one.waived_by for one in report.pressing if one.waived_by and not one.standing
-    )
-    named = [_waiver(name, report) for name in used]
-    if len(named) > NAMED:
-        return f"{'; '.join(named[:NAMED])}; and {count(len(named) - NAMED, 'more waiver')}"
-    return "; ".join(named)
-
-
 def _block(
     group: list[Finding], report: Report, colored: bool, told: dict[object, str]
 ) -> Iterator[str]:
@@ -189,22 +142,18 @@ def _block(
     finding = group[0]
     yield _head(finding, report, colored)
     who = listed(tenants_of(group))
-    words = (finding.rule, finding.message, finding.hint, finding.counts)
-    if who and words in told:
-        yield f"  {who}: the same as for {told[words]}"
+    same = (finding.rule, finding.message, finding.hint, finding.counts)
+    if who and same in told:
+        yield f"  {who}: the same as for {told[same]}"
         return
-    told[words] = who
-    message, *costs = finding.message.split("\n")
+    told[same] = who
+    message = headline(finding.message)
     yield from wrapped(f"{who}: {visible(message)}" if who else visible(message), "  ", "  ")
     brief = finding.severity is Severity.INFO or not finding.counts
     if finding.primary and not brief:
         yield from _excerpt(finding.primary, report, finding.severity, colored)
-    for cost in costs:
-        label, colon, rest = cost.partition(": ")
-        is_label = bool(colon) and label.isalpha() and len(label) < _LABEL
-        yield from _labelled(*((label, rest) if is_label else ("", cost)))
-    if finding.hint:
-        yield from _hint(finding.hint)
+    for label, words in (*costs(finding.message), *advice(finding)):
+        yield from _labelled(label, words)
     if not brief:
         yield from _further(group, report)
 
@@ -235,7 +184,7 @@ def _head(finding: Finding, report: Report, colored: bool) -> str:
         severity = click.style(severity, fg=_COLOURS[finding.severity])
     head = f"{where}  {severity}  {finding.rule}"
     if finding.waived_by:
-        head += f"  waived by {_waiver(finding.waived_by, report)}"
+        head += f"  waived by {waiver_words(finding.waived_by, report)}"
     return f"{head}  standing" if finding.standing else head
 
 
@@ -248,14 +197,8 @@ def _excerpt(place: Location, report: Report, severity: Severity, colored: bool)
         yield click.style(carets, fg=_COLOURS[severity]) if colored else carets
 
 
-def _hint(hint: str) -> Iterator[str]:
-    for line in visible(hint, keep="\n").split("\n"):
-        verb, _, rest = line.partition(" ")
-        yield from _labelled(*(("write", rest) if verb == "write" else ("do", line)))
-
-
 def _labelled(label: str, words: str) -> Iterator[str]:
-    return wrapped(visible(words), f"  {label:<{_LABEL - 1}} ", " " * (_LABEL + 2))
+    return wrapped(visible(words), f"  {label:<{LONGEST_LABEL}} ", " " * (LONGEST_LABEL + 3))
 
 
 def wrapped(text: str, first: str, others: str) -> Iterator[str]:
@@ -271,12 +214,6 @@ def wrapped(text: str, first: str, others: str) -> Iterator[str]:
     yield line.rstrip()
 
 
-def _waiver(name: str, report: Report) -> str:
-    """A waiver with its last day."""
-    until = report.waivers.get(name)
-    return visible(name) + (f", until {until}" if until else "")
-
-
 def _folded(findings: Sequence[Finding], report: Report, words: str) -> Iterator[str]:
     """A line for each rule, and for each waiver of it: how many there are, and where."""
     together: dict[tuple[str, str | None], list[Finding]] = {}
@@ -287,7 +224,7 @@ def _folded(findings: Sequence[Finding], report: Report, words: str) -> Iterator
         names = tenants_of(found)
         files = list(dict.fromkeys(one.primary.file for one in found if one.primary))
         where = listed(names) if names else listed(files, "file")
-        by = f", waived by {_waiver(waiver, report)}" if waiver is not None else ""
+        by = f", waived by {waiver_words(waiver, report)}" if waiver is not None else ""
         yield from wrapped(f"{len(found):,} in {where}{by}", f"  {rule}  ", "    ")
 
 

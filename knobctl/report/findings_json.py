@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from knobctl.report.ahead import adopted_json, guards_json
+from knobctl.report.adopted import adopted_json
+from knobctl.report.foreseen import guards_json
 from knobctl.report.pieces import json_pieces
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from knobctl.report.message import headline
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def infos_by_rule(infos: Iterable[Later]) -> dict[str, Often]:
         for rule, message in one.told():
             often = found.get(rule)
             if often is None:
-                first = message.partition("\n")[0]
+                first = headline(message)
                 often = found[rule] = Often(f"{visible(one.tenant)}: {visible(first)}")
             often.by_tenant[one.tenant] = often.by_tenant.get(one.tenant, 0) + 1
     return found

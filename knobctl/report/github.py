@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.finding import Severity
 from knobctl.report.checkout import gravest_first, is_whole_file, path_of, path_text
-from knobctl.report.findings import summary_line
 from knobctl.report.folding import (
     NAMED_IN_REVIEW,
     divided,
@@ -19,6 +18,7 @@ from knobctl.report.folding import (
     listed,
     tenants_of,
 )
+from knobctl.report.summary import summary_line, waiver_words
 from knobctl.text import count, printable
 
 if TYPE_CHECKING:
@@ -46,9 +46,7 @@ def render(answer: FindingsAnswer) -> Iterator[str]:
             f"{often.times:,} in {count(len(often.by_tenant), 'tenant')}, such as {often.such_as}"
         )
         yield _command("notice", {"title": f"{rule} (info)"}, words) + "\n"
-    words = summary_line(answer.report)
-    if answer.hidden:
-        words += f"; {count(answer.hidden, 'finding')} not shown, as asked"
+    words = summary_line(answer.report, hidden=answer.hidden)
     yield _command("notice", {"title": f"knobctl {answer.report.command}"}, words)
 
 
@@ -74,8 +72,7 @@ def _lines(place: Location) -> dict[str, str]:
 def _title(answer: FindingsAnswer, finding: Finding) -> str:
     words = ["standing, in the base too"] if finding.standing else []
     if finding.waived_by is not None:
-        until = answer.report.waivers.get(finding.waived_by)
-        words.append(f"waived by {finding.waived_by}{f', until {until}' if until else ''}")
+        words.append(f"waived by {waiver_words(finding.waived_by, answer.report, str)}")
     return finding.rule + (f" ({'; '.join(words)})" if words else "")
 
 

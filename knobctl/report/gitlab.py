@@ -6,8 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.finding import Severity
-from knobctl.report.checkout import anchor, gravest_first, path_of, path_text
+from knobctl.report.checkout import anchored, gravest_first, path_text
 from knobctl.report.fingerprints import fingerprints
+from knobctl.report.message import headline
+from knobctl.report.summary import waiver_words
 from knobctl.text import printable
 
 if TYPE_CHECKING:
@@ -34,10 +36,7 @@ def render(answer: FindingsAnswer) -> Iterator[str]:
 
 
 def _entry(answer: FindingsAnswer, finding: Finding, fingerprint: str) -> dict[str, Any]:
-    report = answer.report
-    path = anchor(report, finding)
-    place = finding.primary
-    own = place if place and path_of(report, place.file) == path else None
+    path, place = anchored(answer.report, finding)
     return {
         "description": _description(answer, finding),
         "check_name": finding.rule,
@@ -45,19 +44,18 @@ def _entry(answer: FindingsAnswer, finding: Finding, fingerprint: str) -> dict[s
         "severity": _SEVERITIES[finding.severity] if finding.counts else "info",
         "location": {
             "path": path_text(path) if path else "-",
-            "lines": {"begin": own.line if own else 1},
+            "lines": {"begin": place.line if place else 1},
         },
     }
 
 
 def _description(answer: FindingsAnswer, finding: Finding) -> str:
     """One line: whom it is about, what is, what to write, and why it fails nothing."""
-    words = [f"{finding.tenant}: " if finding.tenant else "", finding.message.partition("\n")[0]]
+    words = [f"{finding.tenant}: " if finding.tenant else "", headline(finding.message)]
     if finding.hint:
         words.append(f" ({finding.hint})")
     if finding.waived_by is not None:
-        until = answer.report.waivers.get(finding.waived_by)
-        words.append(f" [waived by {finding.waived_by}{f', until {until}' if until else ''}]")
+        words.append(f" [waived by {waiver_words(finding.waived_by, answer.report, str)}]")
     if finding.standing:
         words.append(" [standing: the base has it too]")
     return printable("".join(words))

@@ -13,6 +13,8 @@ from xml.sax.saxutils import escape, quoteattr
 from knobctl.finding import Severity
 from knobctl.report.checkout import path_of, path_text
 from knobctl.report.findings import finding_text
+from knobctl.report.message import headline
+from knobctl.report.summary import waiver_words
 from knobctl.text import printable, visible
 
 if TYPE_CHECKING:
@@ -105,7 +107,7 @@ def _cases(answer: FindingsAnswer, findings: Iterable[Finding], tenant: str | No
 
 
 def _judge(case: _Case, finding: Finding, answer: FindingsAnswer, text: str) -> None:
-    message = finding.message.partition("\n")[0]
+    message = headline(finding.message)
     if answer.fails(finding):
         case.failed = True
         case.inside.append(
@@ -114,8 +116,7 @@ def _judge(case: _Case, finding: Finding, answer: FindingsAnswer, text: str) -> 
         )
         return
     if finding.waived_by is not None:
-        until = answer.report.waivers.get(finding.waived_by)
-        waived = f"waived by {finding.waived_by}" + (f", until {until}" if until else "")
+        waived = f"waived by {waiver_words(finding.waived_by, answer.report, str)}"
         case.skipped = True
         case.inside.append(f"<skipped message={_quoted(waived)}/>")
     case.out.append(text)

@@ -6,16 +6,16 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from knobctl.errors import ExitCode
-from knobctl.report.ahead import adopted_text, guard_messages
+from knobctl.report.adopted import adopted_text
 from knobctl.report.changes import change_summary
 from knobctl.report.changes_comment import removed_words
 from knobctl.report.comment import comment
-from knobctl.report.findings import aside, looked_at
+from knobctl.report.foreseen import guard_messages
 from knobctl.report.markdown_changes import changes_section
 from knobctl.report.markdown_findings import findings_sections, folded_sections
 from knobctl.report.markdown_reach import reach_section
 from knobctl.report.markup import code, prose
-from knobctl.text import count
+from knobctl.report.summary import aside, counted, looked_at, not_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,23 +40,12 @@ def render(answer: FindingsAnswer) -> str:
 def _head(answer: FindingsAnswer) -> Iterator[str]:
     report = answer.report
     verdict = "Passes" if answer.verdict is ExitCode.OK else "Fails"
-    counts = [
-        count(number, noun)
-        for number, noun in (
-            (report.errors, "error"),
-            (report.warnings, "warning"),
-            (report.infos, "info"),
-        )
-        if number
-    ]
     none = "no findings" if answer.base is None else "no new findings"
-    yield f"### {verdict}: {', '.join(counts) or none}"
+    yield f"### {verdict}: {', '.join(counted(report)) or none}"
     against = f" against {code(answer.base)}" if answer.base is not None else ""
     words = [f"{code(f'knobctl {report.command}')} of {looked_at(report)}{against}"]
     words += map(prose, aside(report))
-    if answer.hidden:
-        words.append(f"{count(answer.hidden, 'finding')} not shown, as asked")
-    yield "; ".join(words)
+    yield "; ".join([*words, *not_shown(answer.hidden)])
     if answer.changes is not None:
         yield f"In force: {change_summary(answer.changes)}"
     if answer.removed:

@@ -17,6 +17,8 @@ from knobctl.report.folding import (
     tenants_of,
 )
 from knobctl.report.markup import code, collapsed, fence, html_code, prose
+from knobctl.report.message import advice, costs, headline
+from knobctl.report.summary import waiver_words
 from knobctl.text import count
 
 if TYPE_CHECKING:
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 _MOST_EACH: Final = 12
 """Findings that one part tells; a tenant with more has the rest in the full report."""
 _MOST_TEXT: Final = 1000
-_LABELS: Final = 7
 
 
 def findings_sections(answer: FindingsAnswer) -> list[Section]:
@@ -53,39 +54,32 @@ def folded_sections(answer: FindingsAnswer) -> list[Section]:
     infos = [one for one in shown if one.counts and one.severity is Severity.INFO]
     infos_told = len(infos) + sum(len(one.infos) for one in later)
     return [
-        _folded(waived, "waived finding", f"{len(waived):,} waived", answer.report),
+        _folded(len(waived), "waived finding", "waived", _lines(waived, answer.report)),
         _folded(
-            standing,
+            len(standing),
             "standing finding",
-            f"{len(standing):,} standing, in the base too",
-            answer.report,
+            "standing, in the base too",
+            _lines(standing, answer.report),
         ),
-        Section(
-            noun="info",
-            total=infos_told,
-            share=0.05,
-            before=_opening(count(infos_told, "info")),
-            after="\n\n</details>",
-            between="\n",
-            blocks=_lines(infos, answer.report) if infos else _rules(later),
+        _folded(
+            infos_told,
+            "info",
+            "info" if infos_told == 1 else "infos",
+            _lines(infos, answer.report) if infos else _rules(later),
         ),
     ]
 
 
-def _folded(findings: Sequence[Finding], noun: str, summary: str, report: Report) -> Section:
+def _folded(total: int, noun: str, words: str, blocks: Iterable[Block]) -> Section:
     return Section(
         noun=noun,
-        total=len(findings),
+        total=total,
         share=0.05,
-        before=_opening(summary),
+        before=f"<details>\n<summary>{total:,} {words}</summary>\n\n",
         after="\n\n</details>",
         between="\n",
-        blocks=_lines(findings, report),
+        blocks=blocks,
     )
-
-
-def _opening(summary: str) -> str:
-    return f"<details>\n<summary>{summary}</summary>\n\n"
 
 
 def _by_tenant(report: Report, findings: Sequence[Finding]) -> Iterator[Block]:
@@ -129,17 +123,18 @@ def _is_cut(finding: Finding) -> bool:
 
 def _entry(group: Sequence[Finding], report: Report) -> str:
     finding = group[0]
-    message, *costs = finding.message[: 2 * _MOST_TEXT].split("\n")
+    message = finding.message[: 2 * _MOST_TEXT]
     parts = [
         f"**{finding.severity.value}** {code(finding.rule)} {_place(finding)}".rstrip(),
-        prose(message, most=_MOST_TEXT),
+        prose(headline(message), most=_MOST_TEXT),
     ]
-    lines = excerpt_lines(finding, report)
+    lines = _excerpt(finding, report)
     if lines:
         parts.append(fence(lines))
-    details = [f"- {_labelled(cost)}" for cost in costs[:8]]
-    details += [
-        f"- {_labelled_hint(line)}" for line in (finding.hint or "").split("\n")[:8] if line
+    labelled = (*costs(message)[:8], *advice(finding)[:8])
+    details = [
+        f"- **{label}** {prose(words)}" if label else f"- {prose(words)}"
+        for label, words in labelled
     ]
     details += [
         f"- **see** {code(f'{other.location.file}:{other.location.line}')} {prose(other.message)}"
@@ -148,19 +143,7 @@ def _entry(group: Sequence[Finding], report: Report) -> str:
     return "\n\n".join([*parts, "\n".join(details)] if details else parts)
 
 
-def _labelled(cost: str) -> str:
-    label, colon, rest = cost.partition(": ")
-    if colon and label.isalpha() and len(label) < _LABELS:
-        return f"**{label}** {prose(rest)}"
-    return prose(cost)
-
-
-def _labelled_hint(line: str) -> str:
-    verb, _, rest = line.partition(" ")
-    return f"**write** {prose(rest)}" if verb == "write" else f"**do** {prose(line)}"
-
-
-def excerpt_lines(finding: Finding, report: Report) -> Sequence[str]:
+def _excerpt(finding: Finding, report: Report) -> Sequence[str]:
     """The line that a finding is about, with carets; nothing where it is about no line."""
     place = finding.primary
     text = report.texts.get(place.file) if place else None
@@ -184,12 +167,9 @@ def _lines(findings: Iterable[Finding], report: Report) -> Iterator[Block]:
         who = listed(tenants_of(group), most=NAMED_IN_REVIEW, spell=code)
         head = f"- {finding.severity.value} {code(finding.rule)} {_place(finding)}".rstrip()
         words = [f"{head}, {who}:" if who else f"{head}:"]
-        words.append(prose(finding.message.partition("\n")[0], most=300))
+        words.append(prose(headline(finding.message), most=300))
         if finding.waived_by is not None:
-            until = report.waivers.get(finding.waived_by)
-            words.append(
-                f"(waived by {code(finding.waived_by)}{f', until {until}' if until else ''})"
-            )
+            words.append(f"(waived by {waiver_words(finding.waived_by, report, code)})")
         yield Block(" ".join(words), tells=len(group))
 
 

@@ -13,11 +13,12 @@ from urllib.parse import quote
 
 from knobctl import __version__
 from knobctl.finding import Severity, json_value
-from knobctl.report.checkout import anchor, gravest_first, is_whole_file, path_of
+from knobctl.report.checkout import anchored, gravest_first, is_whole_file, path_of
 from knobctl.report.fingerprints import fingerprints
 from knobctl.report.folding import grouped, tenants_of
 from knobctl.report.pieces import json_pieces
 from knobctl.report.rule_words import RuleWords, rule_words
+from knobctl.report.summary import not_shown, waiver_words
 from knobctl.text import count, printable
 
 if TYPE_CHECKING:
@@ -89,8 +90,7 @@ def _invocation(answer: FindingsAnswer, *, left_out: int) -> dict[str, Any]:
             f"{count(left_out, 'finding')} left out, the lightest ones: code hosts take {MOST_RESULTS:,}. "
             "All of them: --output json=FILE"
         )
-    if answer.hidden:
-        notes.append(f"{count(answer.hidden, 'finding')} not shown, as asked")
+    notes += not_shown(answer.hidden)
     told = [{"level": "note", "message": {"text": note}} for note in notes]
     return {
         "executionSuccessful": True,
@@ -149,12 +149,8 @@ def _message(finding: Finding, sharing: Sequence[str]) -> str:
 
 
 def _locations(finding: Finding, report: Report) -> list[dict[str, Any]]:
-    path = anchor(report, finding)
-    if path is None:
-        return []
-    place = finding.primary
-    own = place if place and path_of(report, place.file) == path else None
-    return [{"physicalLocation": _physical(path, own)}]
+    path, place = anchored(report, finding)
+    return [] if path is None else [{"physicalLocation": _physical(path, place)}]
 
 
 def _physical(path: str, place: Location | None) -> dict[str, Any]:
@@ -195,8 +191,7 @@ def _standing(answer: FindingsAnswer, finding: Finding) -> dict[str, Any]:
     if answer.base is not None:
         found["baselineState"] = "unchanged" if finding.standing else "new"
     if finding.waived_by is not None:
-        until = answer.report.waivers.get(finding.waived_by)
-        words = f"waiver {finding.waived_by}" + (f", until {until}" if until else "")
+        words = f"waiver {waiver_words(finding.waived_by, answer.report, str)}"
         found["suppressions"] = [
             {"kind": "external", "status": "accepted", "justification": printable(words)}
         ]

@@ -17,8 +17,9 @@ from knobctl.errors import ExitCode
 from knobctl.finding import Finding, Location, Severity
 from knobctl.report import findings_json
 from knobctl.report.excerpt import columns, excerpt
-from knobctl.report.findings import findings_text, report_text, summary_line
+from knobctl.report.findings import findings_text, report_text
 from knobctl.report.formats import FindingsAnswer
+from knobctl.report.summary import summary_line
 from tests.checks.documents import acme, checked
 from tests.cli.outputs import faults_of
 

@@ -1,19 +1,14 @@
-"""What a check says beside its findings: what a push will be asked, and which waivers were written."""
+"""What a push of the changes will be asked, for people and machines."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
-
-from knobctl.finding import Severity
-from knobctl.text import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from knobctl.changes.foresight import Foreseen
     from knobctl.changes.guards import Refusal
-    from knobctl.checks.adopting import Adoption
-    from knobctl.checks.report import Report
 
 
 _FEW: Final = 5
@@ -58,32 +53,3 @@ def guards_json(guards: Sequence[Foreseen]) -> list[dict[str, Any]]:
     return [
         {"fleet": one.fleet, **refusal} for one in guards for refusal in refusal_json(one.refusals)
     ]
-
-
-def adopted_text(adopted: Adoption, report: Report) -> str:
-    """Which waivers were written: how many findings they let off, until when, and what stays."""
-    staying = [one for one in report.pressing if one.counts and one.severity is not Severity.INFO]
-    rules = ", ".join(sorted({one.rule for one in staying}))
-    stays = f"; {count(len(staying), 'finding')} no waiver can let off: {rules}" if staying else ""
-    if not adopted.files:
-        return f"nothing to let off: no waiver was written{stays}"
-    what = (
-        f"{count(adopted.findings, 'finding')} of {count(adopted.rules, 'rule')} "
-        f"in {count(adopted.tenants, 'tenant')}"
-    )
-    return (
-        f"wrote {', '.join(adopted.files)}: {count(adopted.waivers, 'waiver')} for {what}, "
-        f"until {adopted.expires}{stays}"
-    )
-
-
-def adopted_json(adopted: Adoption) -> dict[str, Any]:
-    """The same for machines."""
-    return {
-        "files": list(adopted.files),
-        "waivers": adopted.waivers,
-        "findings": adopted.findings,
-        "rules": adopted.rules,
-        "tenants": adopted.tenants,
-        "expires": adopted.expires.isoformat(),
-    }
