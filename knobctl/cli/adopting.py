@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from knobctl.checks.adopting import Adoption
+    from knobctl.checks.adopting import Adoption, Approval
     from knobctl.checks.report import Report
     from knobctl.cli.session import Session
     from knobctl.documents.repository import Repository
@@ -33,11 +33,11 @@ class AdoptionOptions:
     reason: str | None = None
     approved_by: str | None = None
 
-    def last_day(self, today: date, *, compares: bool, piped: bool) -> date | None:
-        """The waivers' last day; None where none are to be written.
+    def approval(self, today: date, *, compares: bool, piped: bool) -> Approval | None:
+        """What the waivers say of themselves; None where none are to be written.
 
         Args:
-            today: The day; the last one lies after it.
+            today: The day; the waivers' last one lies after it.
             compares: Whether the run compares with a revision or with an engine.
             piped: Whether it reads standard input.
 
@@ -55,12 +55,23 @@ class AdoptionOptions:
                 "--write-waivers lets off what stands here, not what changes: leave out --base and --live",
                 hint="with --base, what stood before fails nothing, waived or not",
             )
-        for option, text in (("--reason", self.reason), ("--approved-by", self.approved_by)):
-            if text and (INVISIBLE.search(text) or has_surrogates(text)):
-                raise UsageError(f"{option} holds characters that nobody sees")
+        reason = _given("--reason", self.reason)
+        approved_by = _given("--approved-by", self.approved_by)
         if piped:
             raise UsageError("--write-waivers is for a repository; standard input is none")
-        return _day(self.expires, today)
+        from knobctl.checks.adopting import NOBODY, Approval
+
+        return Approval(
+            expires=_day(self.expires, today),
+            reason=reason or f"stood here on {today}, when the gate was adopted",
+            approved_by=approved_by or NOBODY,
+        )
+
+
+def _given(option: str, text: str | None) -> str | None:
+    if text and (INVISIBLE.search(text) or has_surrogates(text)):
+        raise UsageError(f"{option} holds characters that nobody sees")
+    return text.strip() if text and text.strip() else None
 
 
 def _day(text: str | None, today: date) -> date:
@@ -111,8 +122,7 @@ def write_waivers(
     session: Session,
     report: Report,
     repository: Repository,
-    options: AdoptionOptions,
-    last_day: date,
+    approval: Approval,
     paths: Sequence[str],
 ) -> Adoption:
     """Write waivers for what a report finds, into files that do not exist yet.
@@ -124,17 +134,11 @@ def write_waivers(
         UsageError: If they cannot be written where they would be found.
         RefusedError: If a file of that name exists.
     """
-    from knobctl.checks.adopting import NOBODY, Approval, adopt
+    from knobctl.checks.adopting import adopt
     from knobctl.documents.files import write_atomically
 
     _refuse_no_repository(repository, [session.cwd / path for path in paths])
-    today = session.today
-    approval = Approval(
-        expires=last_day,
-        reason=_given(options.reason) or f"stood here on {today}, when the gate was adopted",
-        approved_by=_given(options.approved_by) or NOBODY,
-    )
-    adoption = adopt(report, repository, today, approval)
+    adoption = adopt(report, repository, session.today, approval)
     for name in adoption.files:
         _refuse_place(repository, name)
     for name, text in adoption.files.items():
@@ -149,10 +153,6 @@ def write_waivers(
         for name, text in adoption.files.items()
     }
     return replace(adoption, files=shown)
-
-
-def _given(text: str | None) -> str | None:
-    return text.strip() if text and text.strip() else None
 
 
 def _refuse_no_repository(repository: Repository, paths: Sequence[Path]) -> None:
@@ -172,9 +172,8 @@ def _refuse_place(repository: Repository, name: str) -> None:
     from knobctl.documents.globs import matcher
 
     path = repository.root / name
-    if os.path.lexists(
-        path
-    ):  # unlike a Path, it takes no offence at a folder that may not be entered
+    # Unlike a Path, this takes no offence at a folder that may not be entered.
+    if os.path.lexists(path):
         raise RefusedError(
             f"{name} exists; nothing was written.",
             hint="review it first: keep it under another name, or remove it",

@@ -10,12 +10,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import click
+
 from knobctl.cli.answer_folder import AnswerFolder
 from knobctl.errors import ExitCode
 from knobctl.shipped import shipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from knobctl.cli.options import Settings
     from knobctl.cli.session import Session
@@ -44,6 +46,26 @@ class Hearing:
             yield piece
         packed.append(packer.flush())
         self.answers.append(b"".join(packed))
+
+
+def remembered(
+    session: Session, opening: Opening, hearing: Hearing, judge: Callable[[], ExitCode]
+) -> ExitCode:
+    """Tell what an earlier run told of the same content; where there was none, judge and keep what is told.
+
+    Args:
+        session: The surroundings of the run; what it tells comes to `hearing`.
+        opening: The repository, of which nothing was read.
+        hearing: Writes down what is told.
+        judge: Judges and tells, and gives the exit code.
+    """
+    memory = Memory.of(session, opening, click.get_current_context().params)
+    if memory is None:
+        return judge()
+    if (code := memory.answer(session.settings)) is None:
+        code = judge()
+        memory.keep(code, hearing)
+    return code
 
 
 class Memory:
@@ -115,9 +137,8 @@ def _program() -> Iterator[object]:
     package = Path(__file__).parent.parent
     whole = blake2b(digest_size=32)
     folders = (package, shipped("policies"), shipped("schemas"))
-    for folder in filter(
-        Path.is_dir, folders
-    ):  # without policies, judging says that there are none
+    # Without its policies, judging says that there are none.
+    for folder in filter(Path.is_dir, folders):
         for path, raw in _files_below(str(folder)):
             whole.update(b"%b %d:%b" % (os.fsencode(path), len(raw), raw))
     yield whole.digest()
@@ -129,10 +150,8 @@ def _program() -> Iterator[object]:
 def _files_below(folder: str) -> Iterator[tuple[str, bytes]]:
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if entry.is_dir():
-            if entry.name not in {
-                "__pycache__",
-                "server",
-            }:  # what is no source, what judges nothing
+            # What is no source, and what judges nothing.
+            if entry.name not in {"__pycache__", "server"}:
                 yield from _files_below(entry.path)
         elif entry.name.endswith((".py", ".yaml", ".json")):
             yield entry.path, Path(entry.path).read_bytes()
