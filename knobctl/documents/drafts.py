@@ -78,7 +78,10 @@ def _dumped(value: Mapping[str, object]) -> str:
 
 
 def _spelled_float(representer: Any, value: float) -> Any:  # noqa: ANN401  ruamel's own types are not told
-    return representer.represent_scalar("tag:yaml.org,2002:float", spelled(value))
+    text = spelled(value)
+    # Whole numbers have no dot; told that they are floats, ruamel would write a tag before them.
+    kind = "int" if text.removeprefix("-").isdigit() else "float"
+    return representer.represent_scalar(f"tag:yaml.org,2002:{kind}", text)
 
 
 def _styled(value: object, *, top: bool = False) -> object:

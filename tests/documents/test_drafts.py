@@ -56,6 +56,13 @@ def test_a_tenant_at_the_defaults_says_so() -> None:
     )
 
 
+@pytest.mark.parametrize(("bound", "line"), [(0.0, "0"), (150.0, "150"), (-3.0, "-3")])
+def test_a_whole_number_has_no_tag(bound: float, line: str) -> None:
+    """`up_to: 0`, also where it was reckoned as a float: a tag is nothing that a person should read."""
+    text = new_document(Kind.WAIVER, "w", {"up_to": bound}, catalogue=CATALOGUE)
+    assert text == f"waiver: w\nup_to: {line}\n"
+
+
 @pytest.mark.parametrize("kind", list(Kind))
 def test_every_field_of_a_kinds_schema_has_its_place(kind: Kind) -> None:
     """A field that the schema gains must not end up anywhere."""
