@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from knobctl.engine.network import Network
     from knobctl.engine.target import Target, Wanted
 
+GIT_PLACE: Final = frozenset(
+    {"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"}
+)
+"""Where Git says that a repository lies."""
 BUNDLE_VARIABLES: Final = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
 
 
@@ -268,6 +272,7 @@ class Session:
             catalogue=self._chosen_catalogue(),
             cwd=self.cwd,
             tenant=tenant,
+            environment=_git_environment(repository.root),
             notice=self.notice,
         )
 
@@ -284,6 +289,13 @@ class Session:
         if text not in self._said:
             self._said.add(text)
             self.settings.say(folded(f"note: {text}"))
+
+
+def _git_environment(root: Path) -> dict[str, str] | None:
+    """What Git runs in: a hook's variables name the checkout from where Git stood, not from a folder in it."""
+    if not any((folder / ".git").exists() for folder in (root, *root.parents)):
+        return None
+    return {name: value for name, value in os.environ.items() if name not in GIT_PLACE}
 
 
 def _user_folder(purpose: str) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 from functools import cached_property
+from shlex import quote
 from typing import TYPE_CHECKING, Final, Self
 
 from knobctl.documents.reader import MAX_BYTES
@@ -13,7 +14,7 @@ from knobctl.errors import InputError, UsageError
 from knobctl.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from knobctl.documents.repository import Repository
@@ -28,18 +29,22 @@ _SHORT: Final = 10
 class GitTree:
     """The files below a folder as a revision has them. A context manager: it keeps one Git process open."""
 
-    def __init__(self, root: Path, revision: str) -> None:
+    def __init__(
+        self, root: Path, revision: str, environment: Mapping[str, str] | None = None
+    ) -> None:
         """Look up the revision.
 
         Args:
             root: A folder inside the working tree; names are relative to it.
             revision: What the user wrote: a branch, a tag, `HEAD~3`, a hash.
+            environment: What Git runs in; None for what this process runs in.
 
         Raises:
             UsageError: If this is no Git repository or it has no such revision.
         """
         self.root = root
         self.prefix = f"{revision}:"
+        self._environment = environment
         # A partial clone would fetch what it lacks: a question about files asks no network.
         self._command = (
             "git",
@@ -57,10 +62,12 @@ class GitTree:
             .decode()
             .strip()
         )
-        if not self.commit:
+        if not self.commit or self.commit.startswith("^"):
             raise UsageError(
-                f"Git knows no revision {revision}",
-                hint="in a shallow clone fetch it first, or clone with full depth",
+                f"Git knows no revision {revision}" if revision else "the revision is empty",
+                hint="in a shallow clone fetch it first, or clone with full depth"
+                if revision
+                else "name one, such as main",
             )
         self._reader: subprocess.Popen[bytes] | None = None
 
@@ -131,7 +138,15 @@ class GitTree:
         blob = self._blobs.get(name)
         if blob is None:
             raise OSError(2, "no such file at that revision", name)
-        return self._content(blob)
+        content = self._content(blob)
+        if content is None:
+            # Taken for no file, it would hide what the revision had: a reset, a rule, a tenant.
+            raise UsageError(
+                f"Git lacks the content of {self.prefix}{name}",
+                hint="in a partial clone fetch it first: git diff "
+                f"{quote(self.prefix.removesuffix(':'))} HEAD > /dev/null; or clone without --filter",
+            )
+        return content
 
     @cached_property
     def _blobs(self) -> dict[str, str]:
@@ -145,13 +160,14 @@ class GitTree:
                     blobs[name.decode("utf-8", "surrogateescape")] = blob
         return blobs
 
-    def _content(self, blob: str) -> bytes:
+    def _content(self, blob: str) -> bytes | None:
         if self._reader is None:
             self._reader = subprocess.Popen(  # noqa: S603  fixed arguments, no shell
                 [*self._command, "cat-file", "--batch"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                env=self._environment,
             )
         assert self._reader.stdin is not None
         assert self._reader.stdout is not None
@@ -159,7 +175,7 @@ class GitTree:
         self._reader.stdin.flush()
         header = self._reader.stdout.readline().split()
         if len(header) != 3:
-            raise OSError(5, "Git does not give its content")
+            return None
         size = int(header[2])
         content = self._reader.stdout.read(min(size, MAX_BYTES + 1))
         rest = size + 1 - len(content)
@@ -173,6 +189,7 @@ class GitTree:
                 [*self._command, *arguments],
                 capture_output=True,
                 check=False,
+                env=self._environment,
             )
         except FileNotFoundError as error:
             raise UsageError("Git is not installed; a revision needs it") from error
@@ -193,6 +210,7 @@ def open_base(  # noqa: PLR0913  each is one thing that only the caller knows
     catalogue: Catalogue | None,
     cwd: Path,
     tenant: str | None = None,
+    environment: Mapping[str, str] | None = None,
     notice: Callable[[str], None] = lambda _: None,
 ) -> Repository:
     """Read what a revision has for the PATHs of a repository, as it was judged there.
@@ -206,6 +224,7 @@ def open_base(  # noqa: PLR0913  each is one thing that only the caller knows
         catalogue: The knobs that the user chose; None for those of the revision.
         cwd: The working folder.
         tenant: Whose knobs bare knob maps in the named files are.
+        environment: What Git runs in; None for what this process runs in.
         notice: Tells the user what there is to say.
 
     Raises:
@@ -218,7 +237,7 @@ def open_base(  # noqa: PLR0913  each is one thing that only the caller knows
         opening = Opening(paths, knobs, cwd, bytes, tenant, tree, now=repository, like=like)
         return opening.repository(whole=True)
 
-    with collector_paused(), GitTree(repository.root, revision) as tree:
+    with collector_paused(), GitTree(repository.root, revision, environment) as tree:
         if said := tree.leave_point():
             notice(said)
         try:

@@ -363,6 +363,23 @@ def test_a_repository_below_the_top_of_git_is_compared_with_itself(tmp_path: Pat
     assert "acme  pr:infra/knobs/tenants/acme.yaml -> infra/knobs/tenants/acme.yaml" in above.out
 
 
+@pytest.mark.parametrize("place", [".git", "{top}/.git"])
+def test_in_a_hook_a_repository_below_the_top_is_compared_with_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Git's variables name the checkout from where Git stood; another folder of it has the same tenant."""
+    top = tmp_path / "repo"
+    repo = Repo(Knobctl(top / "infra/knobs"), top)
+    repo.knobctl.write("knobctl.toml", "")
+    Knobctl(top / "infra/other").write("acme.yaml", "tenant: acme\nknobs: {rrf_k: 20}\n")
+    repo.commit(acme="tenant: acme\nknobs: {rrf_k: 30}\n")
+    repo.knobctl.write("acme.yaml", "tenant: acme\nknobs: {rrf_k: 40}\n")
+    monkeypatch.setenv("GIT_DIR", place.format(top=top))
+    result = Knobctl(top)("check", "infra/knobs", "--base", "HEAD", "--format", "json")
+    ((change,),) = [one["changes"] for one in result.json["tenants"]]
+    assert (change["before"], change["after"]) == (30, 40)
+
+
 def test_a_shallow_clone_is_told_what_it_lacks(raised: Repo, tmp_path: Path) -> None:
     """An unknown revision is a usage error that names the cure; a known one is compared with."""
     where = tmp_path / "shallow"

@@ -119,6 +119,7 @@ def test_every_name_of_a_commit_is_a_revision(repo: Path, revision: str) -> None
         "$(id)",
         "HEAD:fleet",
         "v1..HEAD",
+        "^v1",
     ],
 )
 def test_what_is_no_revision_is_a_usage_error(repo: Path, revision: str) -> None:
@@ -144,6 +145,20 @@ def test_a_big_blob_is_read_to_the_limit_and_the_next_file_is_right(repo: Path) 
         assert files.read("z.yaml") == b"tenant: z\n"
         with pytest.raises(OSError, match="no such file"):
             files.read("nowhere.yaml")
+
+
+def test_what_a_partial_clone_lacks_is_no_missing_file(repo: Path, tmp_path: Path) -> None:
+    """A file whose content was never fetched would hide what the base had; nothing is fetched for a question."""
+    git(repo, "config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--filter=blob:none", f"file://{repo}", str(clone))
+    now = open_repository(["fleet"], catalogue=None, cwd=clone, stdin=bytes)
+    with pytest.raises(UsageError, match=r"lacks the content of v1:tenants/a\.yaml") as caught:
+        open_base(now, "v1", ["fleet"], catalogue=None, cwd=clone)
+    assert "git diff v1 HEAD" in str(caught.value.hint)
+    git(clone, "diff", "v1", "HEAD")
+    then = open_base(now, "v1", ["fleet"], catalogue=None, cwd=clone)
+    assert {one.name for one in then.judged} == {"a", "base", "gone"}
 
 
 def test_names_that_git_would_quote_are_names(repo: Path) -> None:
