@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from tests.cli.inside import Inside
 from tests.running import Knobctl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 settings.register_profile("everywhere", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("everywhere")
@@ -36,3 +41,16 @@ def inside(
     for name in ("VISUAL", "EDITOR", "KNOBCTL_ENGINE"):
         monkeypatch.delenv(name, raising=False)
     return Inside(folder, capsys)
+
+
+@pytest.fixture
+def in_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Move this process to a time zone, until the test is over."""
+
+    def move(zone: str) -> None:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+
+    yield move
+    monkeypatch.undo()
+    time.tzset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -87,34 +88,41 @@ def test_every_own_policy_of_this_test_is_in_force() -> None:
     assert sum(policy.id.startswith("own-") for policy in POLICIES.in_force) == len(OWN)
 
 
-@given(st.lists(tenants, min_size=1, max_size=12), st.sampled_from(["", "live", "base"]), knobs)
-@settings(deadline=None, max_examples=40)
-def test_answers_that_are_remembered_are_those_of_asking_alone(
-    several: list[tuple[dict[str, str], str, str, str, str]], against: str, before: dict[str, str]
-) -> None:
+@pytest.mark.parametrize("examples", [12, pytest.param(200, marks=pytest.mark.slow)])
+def test_answers_that_are_remembered_are_those_of_asking_alone(examples: int) -> None:
     """Whatever was asked of others before: same hits, at the same knobs, in the same words."""
-    texts = [_tenant(f"t{n}", *one) for n, one in enumerate(several)]
-    documents = repository("---\n".join([*texts, LAYERS, _tenant("before", before)]))
-    then = documents.effective(documents.tenants[-1])
-    asking = Asking(POLICIES.in_force, alone=not against)
 
-    def subject(number: int) -> Subject:
-        return Subject(
-            documents.tenants[number],
-            documents.effective,
-            base=then if against == "base" else None,
-            live=then.desired if against == "live" and number % 3 else None,
-            fleet={"limits": {}} if number % 2 else None,
-            today="2026-11-30",
-        )
+    @given(st.lists(tenants, min_size=1, max_size=12), st.sampled_from(["", "live", "base"]), knobs)
+    @settings(max_examples=examples)
+    def law(
+        several: list[tuple[dict[str, str], str, str, str, str]],
+        against: str,
+        before: dict[str, str],
+    ) -> None:
+        texts = [_tenant(f"t{n}", *one) for n, one in enumerate(several)]
+        documents = repository("---\n".join([*texts, LAYERS, _tenant("before", before)]))
+        then = documents.effective(documents.tenants[-1])
+        asking = Asking(POLICIES.in_force, alone=not against)
 
-    for number in range(len(several)):
-        found = [
-            (hit.policy.id, hit.knob, repr(hit.value), hit.message, hit.hint, hit.failed)
-            for hit in asking.hits(subject(number))
-        ]
-        alone = list(plainly_asked(POLICIES.in_force, subject(number)))
-        assert sorted(found, key=repr) == sorted(alone, key=repr)
+        def subject(number: int) -> Subject:
+            return Subject(
+                documents.tenants[number],
+                documents.effective,
+                base=then if against == "base" else None,
+                live=then.desired if against == "live" and number % 3 else None,
+                fleet={"limits": {}} if number % 2 else None,
+                today="2026-11-30",
+            )
+
+        for number in range(len(several)):
+            found = [
+                (hit.policy.id, hit.knob, repr(hit.value), hit.message, hit.hint, hit.failed)
+                for hit in asking.hits(subject(number))
+            ]
+            alone = list(plainly_asked(POLICIES.in_force, subject(number)))
+            assert sorted(found, key=repr) == sorted(alone, key=repr)
+
+    law()
 
 
 def _tenant(name: str, knobs: dict[str, str], *fields: str) -> str:

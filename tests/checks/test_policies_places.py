@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from hypothesis import given
-from hypothesis import settings as examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.checks.documents import acme, by_rule, checked
@@ -90,29 +89,32 @@ def test_a_fault_of_each_text_is_told_at_its_place(fields: str, at: str) -> None
     assert shown(f"{HEAD}{fields}---\n{acme()}") == at
 
 
-@given(
-    before=st.lists(
-        st.sampled_from(["true", "'é'=='x'", "'😀 \t'==owner", "'a''b'==owner", '"q\\"x"==owner', "\n", "  ", "\t"]),
-        max_size=6,
-    ),
-    style=st.sampled_from("'\"|>"),
-    ends=st.sampled_from(["\n", "\r\n"]),
-)  # fmt: skip
-@examples(max_examples=150)
-def test_the_place_does_not_depend_on_how_the_text_is_written(
-    before: list[str], style: str, ends: str
-) -> None:
+PARTS: Final = ["true", "'é'=='x'", "'😀 \t'==owner", "'a''b'==owner", '"q\\"x"==owner', "\n", "  ", "\t"]  # fmt: skip
+
+
+@pytest.mark.parametrize("examples", [40, pytest.param(400, marks=pytest.mark.slow)])
+def test_the_place_does_not_depend_on_how_the_text_is_written(examples: int) -> None:
     """Whatever stands before it: what is told is the letter at which the mistake begins."""
-    condition = "".join(f"{part} && " if part.strip() else part for part in before) + "mistake"
-    condition = condition.replace("'a''b'", "('a' + 'b')")
-    if style in "|>":
-        lines = "".join(f"  {line}\n" for line in condition.split("\n"))
-        when = f"{style}2-\n{lines}"
-    elif style == "'":
-        folded = condition.replace("'", "''").replace("\n", "\n\n")
-        when = f"'{folded}'\n"
-    else:
-        escaped = condition.replace("\\", "\\\\").replace('"', '\\"')
-        when = '"' + escaped.replace("\n", "\\n").replace("\t", "\\t") + '"\n'
-    text = f"{HEAD}message: x\nwhen: {when}---\n{acme()}".replace("\n", ends)
-    assert shown(text).startswith("mistake")
+
+    @given(
+        before=st.lists(st.sampled_from(PARTS), max_size=6),
+        style=st.sampled_from("'\"|>"),
+        ends=st.sampled_from(["\n", "\r\n"]),
+    )
+    @settings(max_examples=examples)
+    def law(before: list[str], style: str, ends: str) -> None:
+        condition = "".join(f"{part} && " if part.strip() else part for part in before) + "mistake"
+        condition = condition.replace("'a''b'", "('a' + 'b')")
+        if style in "|>":
+            lines = "".join(f"  {line}\n" for line in condition.split("\n"))
+            when = f"{style}2-\n{lines}"
+        elif style == "'":
+            folded = condition.replace("'", "''").replace("\n", "\n\n")
+            when = f"'{folded}'\n"
+        else:
+            escaped = condition.replace("\\", "\\\\").replace('"', '\\"')
+            when = '"' + escaped.replace("\n", "\\n").replace("\t", "\\t") + '"\n'
+        text = f"{HEAD}message: x\nwhen: {when}---\n{acme()}".replace("\n", ends)
+        assert shown(text).startswith("mistake")
+
+    law()

@@ -277,12 +277,22 @@ def committed(state: State, layout: Layout, folders: tuple[Path, Path]) -> None:
     git(folders[1], "commit", "-qm", "x", "--allow-empty")
 
 
-@given(st.data())
-@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize("examples", [15, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_finding_is_new_iff_the_base_did_not_have_it(
-    folders: tuple[Path, Path], data: st.DataObject
+    folders: tuple[Path, Path], examples: int
 ) -> None:
     """Whatever a branch edits, adds, takes away, renames and moves, and in whichever kind of document."""
+
+    @given(st.data())
+    @settings(max_examples=examples)
+    def law(data: st.DataObject) -> None:
+        the_law_holds(folders, data)
+
+    law()
+
+
+def the_law_holds(folders: tuple[Path, Path], data: st.DataObject) -> None:
+    """For one base and one branch."""
     then, now = folders
     state, layout = data.draw(STATES), data.draw(LAYOUTS)
     committed(state, layout, folders)
@@ -309,18 +319,21 @@ def test_a_finding_is_new_iff_the_base_did_not_have_it(
     assert told == alone
 
 
-@given(STATES, LAYOUTS, LAYOUTS)
-@settings(max_examples=15, deadline=None)
-def test_an_untouched_repository_never_fails(
-    folders: tuple[Path, Path], state: State, layout: Layout, other: Layout
-) -> None:
+@pytest.mark.parametrize("examples", [6, pytest.param(60, marks=pytest.mark.slow)])
+def test_an_untouched_repository_never_fails(folders: tuple[Path, Path], examples: int) -> None:
     """Against its own HEAD, and where files are renamed and lines moved, nothing is new."""
-    committed(state, layout, folders)
-    for arrangement in (layout, other):
-        written(state, arrangement, folders[1])
-        report = check(cwd=folders[1], today=TODAY, base="HEAD")
-        assert [one for one in report.findings if one.counts] == []
-        assert report.exit_code(Severity.WARNING) == ExitCode.OK
+
+    @given(STATES, LAYOUTS, LAYOUTS)
+    @settings(max_examples=examples)
+    def law(state: State, layout: Layout, other: Layout) -> None:
+        committed(state, layout, folders)
+        for arrangement in (layout, other):
+            written(state, arrangement, folders[1])
+            report = check(cwd=folders[1], today=TODAY, base="HEAD")
+            assert [one for one in report.findings if one.counts] == []
+            assert report.exit_code(Severity.WARNING) == ExitCode.OK
+
+    law()
 
 
 INFO_WAIVER = (

@@ -11,7 +11,7 @@ from knobctl.report.formats import FORMATS
 from tests.cli.inside import ENGINE, Inside
 
 if TYPE_CHECKING:
-    from tests.running import Knobctl
+    from collections.abc import Callable
 
 CEILING = "floor-above-vector-ceiling"
 WIDTH = "pipeline-width"
@@ -28,7 +28,7 @@ def waiver(  # each is a field of the document
     return f"waiver: {name}\nrule: {rule}\n{who}\nreason: r\napproved_by: p\nexpires: {expires}\n"
 
 
-def repository(inside: Inside | Knobctl, *waivers: str) -> None:
+def repository(inside: Inside, *waivers: str) -> None:
     """A tenant with an error of a policy, and waivers."""
     inside.write("knobctl.toml", "")
     inside.write("acme.yaml", TENANT)
@@ -60,12 +60,15 @@ def test_every_command_that_judges_goes_by_the_same_day(
 
 
 @pytest.mark.parametrize(("zone", "expired"), [("Etc/GMT+12", False), ("Etc/GMT-14", True)])
-def test_the_day_is_that_of_the_users_zone(knobctl: Knobctl, zone: str, expired: bool) -> None:
+def test_the_day_is_that_of_the_users_zone(
+    inside: Inside, in_zone: Callable[[str], None], zone: str, expired: bool
+) -> None:
     """Where the day is over already it has expired, while elsewhere its last day lasts."""
     in_the_west = (datetime.now(UTC) - timedelta(hours=12)).date()
-    repository(knobctl, waiver(expires=in_the_west))
+    in_zone(zone)
+    repository(inside, waiver(expires=in_the_west))
     for command in (("check",), ("plan", *ENGINE)):
-        result = knobctl(*command, TZ=zone)
+        result = inside(*command)
         assert (result.code == 4) is expired, result.out
         assert ("waiver-expired" in result.out) is expired
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knobctl.cli.answer_folder import LARGEST, MOST_BYTES, MOST_ENTRIES, AnswerFolder
@@ -20,6 +18,8 @@ from knobctl.report.formats import FORMATS
 from tests.knobs.foreign import write_foreign_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.cli.inside import Inside
     from tests.running import Knobctl, Result
 
@@ -90,29 +90,33 @@ options = st.lists(
 )
 
 
-@given(st.lists(st.tuples(edits, options), min_size=1, max_size=6))
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("examples", [6, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_remembered_answer_is_the_answer(
     tmp_path_factory: pytest.TempPathFactory,
     inside: Inside,
     monkeypatch: pytest.MonkeyPatch,
-    steps: list[tuple[tuple[str, str, str | None], list[list[str]]]],
+    in_zone: Callable[[str], None],
+    examples: int,
 ) -> None:
     """Whatever is edited, and however it is asked: stdout, stderr, files and exit code are those without."""
-    folder = tmp_path_factory.mktemp("repository")
-    with monkeypatch.context() as scoped, contextlib.ExitStack() as after:
-        after.callback(time.tzset)
-        after.callback(scoped.undo)
-        scoped.setenv("XDG_CACHE_HOME", str(folder.with_name(f"{folder.name}-cache")))
-        scoped.chdir(folder)
+
+    @given(st.lists(st.tuples(edits, options), min_size=1, max_size=6))
+    @settings(max_examples=examples)
+    def law(steps: list[tuple[tuple[str, str, str | None], list[list[str]]]]) -> None:
+        folder = tmp_path_factory.mktemp("repository")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(folder.with_name(f"{folder.name}-cache")))
+        monkeypatch.chdir(folder)
+        in_zone("UTC")
         for name, text in FILES.items():
             _write(folder / name, text)
         for edit, chosen in steps:
-            _edit(folder, edit, scoped)
+            _edit(folder, edit, monkeypatch, in_zone)
             arguments = ["check", *(word for words in chosen for word in words)]
             expected = _told(inside, folder, [*arguments, "--no-cache"])
             assert _told(inside, folder, arguments) == expected
             assert _told(inside, folder, arguments) == expected
+
+    law()
 
 
 def _told(inside: Inside, folder: Path, arguments: list[str]) -> tuple[Result, list[bytes]]:
@@ -127,7 +131,12 @@ def _write(path: Path, text: str) -> None:
     path.write_bytes(text.encode())
 
 
-def _edit(folder: Path, edit: tuple[str, str, str | None], scoped: pytest.MonkeyPatch) -> None:
+def _edit(
+    folder: Path,
+    edit: tuple[str, str, str | None],
+    monkeypatch: pytest.MonkeyPatch,
+    in_zone: Callable[[str], None],
+) -> None:
     kind, name, what = edit
     path = folder / name
     match kind:
@@ -146,13 +155,12 @@ def _edit(folder: Path, edit: tuple[str, str, str | None], scoped: pytest.Monkey
         case "repository":
             path.mkdir(parents=True, exist_ok=True)
         case "zone":
-            scoped.setenv("TZ", name)
-            time.tzset()
+            in_zone(name)
         case "schema":
             path.unlink(missing_ok=True)
             write_foreign_schema(folder)
         case "folder" if path.is_dir():
-            scoped.chdir(path)
+            monkeypatch.chdir(path)
 
 
 @pytest.fixture
@@ -307,14 +315,11 @@ def test_runs_at_the_same_time_find_all_of_an_answer_or_nothing(tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("kept")
-def test_the_day_is_part_of_the_question(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_day_is_part_of_the_question(inside: Inside, in_zone: Callable[[str], None]) -> None:
     """A waiver that held yesterday covers nothing today."""
     codes = []
     for zone in (WEST, EAST, WEST):
-        monkeypatch.setenv("TZ", zone)
-        time.tzset()
+        in_zone(zone)
         codes.append("waiver-expired" in inside("check").out)
-    monkeypatch.undo()
-    time.tzset()
     assert datetime.now(UTC).date() >= IN_THE_WEST
     assert codes == [False, True, False]
