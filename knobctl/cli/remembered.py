@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _SHAPE: Final = "1"
 """Of what is kept; another number, and nothing of before is found."""
+FEWEST: Final = 50
+"""Of how many files an answer is remembered: a file or two are judged as fast as an answer is looked up."""
 
 
 class Hearing:
@@ -84,10 +86,11 @@ class Memory:
             options: Every option and argument, as it was understood.
 
         Returns:
-            None where something cannot be read: then nothing is remembered.
+            None where something cannot be read, or so little is that judging it takes no longer than
+            finding out whether it was judged: then nothing is remembered.
         """
         files = opening.gather()
-        if files is None:
+        if files is None or len(files) < FEWEST:
             return None
         key = blake2b(digest_size=32)
         for part in (

@@ -30,6 +30,9 @@ class Gathered:
         self.is_same = True
         """Whether everything that was asked for since was as it had been counted."""
 
+    def __len__(self) -> int:
+        return len(self._digests)
+
     @property
     def root(self) -> Path:
         """See `Files.root`."""

@@ -14,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knobctl.cli.answer_folder import LARGEST, MOST_BYTES, MOST_ENTRIES, AnswerFolder
+from knobctl.cli.remembered import FEWEST
 from knobctl.report.formats import FORMATS
+from tests.cli.terminal import on_terminal
 from tests.knobs.foreign import write_foreign_schema
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ FILES = {
     "fleet.yaml": "fleet: prod\ninclude: ['tenants/*']\n",
     "knobctl.toml": "",
 }  # fmt: skip
+MANY = {f"tenants/more/t{number}.yaml": f"tenant: t{number}\nknobs: {{}}\n" for number in range(FEWEST)}  # fmt: skip
+"""As many as it takes for an answer to be remembered."""
 CONTENTS = [
     *FILES.values(),
     TENANT.replace("0.45", "0.3"),
@@ -53,10 +57,10 @@ CONTENTS = [
     "[severity.own]\nseverity = 'error'\nreason = 'r'\n",
     "skip = ['tenants/b*']\n",
     "default_fleet = 'prod'\n",
-    "schema = 'other.json'\n",
+    "schema = 'other-engine.schema.json'\n",
     "nonsense = 1\n",
 ]  # fmt: skip
-NAMES = [*FILES, "tenants/new.yaml", "tenants/.hidden.yaml", "tenants/no\udcff.yaml", "deep/er/x.yml", "deep/knobctl.toml", "README.md", "other.json"]  # fmt: skip
+NAMES = [*FILES, "tenants/new.yaml", "tenants/.hidden.yaml", "tenants/no\udcff.yaml", "deep/er/x.yml", "deep/knobctl.toml", "README.md", "other-engine.schema.json"]  # fmt: skip
 edits = st.one_of(
     st.tuples(st.just("write"), st.sampled_from(NAMES), st.sampled_from(CONTENTS)),
     st.tuples(st.just("remove"), st.sampled_from(NAMES), st.none()),
@@ -64,7 +68,7 @@ edits = st.one_of(
     st.tuples(st.just("link"), st.sampled_from(NAMES), st.sampled_from(NAMES)),
     st.tuples(st.just("repository"), st.sampled_from(["deep/.git", "tenants/.git"]), st.none()),
     st.tuples(st.just("zone"), st.sampled_from([EAST, WEST]), st.none()),
-    st.tuples(st.just("schema"), st.just("other.json"), st.none()),
+    st.tuples(st.just("schema"), st.just("other-engine.schema.json"), st.none()),
     st.tuples(st.just("folder"), st.sampled_from([".", "tenants"]), st.none()),
 )
 options = st.lists(
@@ -107,7 +111,7 @@ def test_a_remembered_answer_is_the_answer(
         monkeypatch.setenv("XDG_CACHE_HOME", str(folder.with_name(f"{folder.name}-cache")))
         monkeypatch.chdir(folder)
         in_zone("UTC")
-        for name, text in FILES.items():
+        for name, text in {**FILES, **MANY}.items():
             _write(folder / name, text)
         for edit, chosen in steps:
             _edit(folder, edit, monkeypatch, in_zone)
@@ -166,7 +170,7 @@ def _edit(
 @pytest.fixture
 def kept(inside: Inside) -> Path:
     """Where the answers of a test lie: of one run of `check` on a small repository."""
-    for name, text in FILES.items():
+    for name, text in {**FILES, **MANY}.items():
         inside.write(name, text)
     inside("check")
     return Path(os.environ["XDG_CACHE_HOME"]) / "knobctl" / "check"
@@ -253,6 +257,81 @@ def test_what_is_not_remembered(inside: Inside, kept: Path, arguments: tuple[str
     entry.unlink()
     inside("check", *arguments)
     assert list(kept.iterdir()) == []
+
+
+def test_a_few_files_are_judged_each_time(inside: Inside, kept: Path) -> None:
+    """Looking an answer up would take longer; so would keeping one for each commit of one file."""
+    inside("check", "tenants/bolt.yaml")
+    assert len(list(kept.iterdir())) == 2  # the rest of the repository bears on it
+    for path in MANY:
+        Path(path).unlink()
+    inside("check")
+    assert len(list(kept.iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--fail-on=warning",),
+        ("--select=own",),
+        ("--ignore=own",),
+        ("-v",),
+        ("-q",),
+        ("--color=always",),
+        ("--exit-zero",),
+        ("--fleet=prod",),
+        ("--format=json",),
+        ("--output=json=answer.out",),
+        ("--tenant=x",),
+        ("tenants",),
+    ],
+)
+def test_another_word_is_another_question(
+    inside: Inside, kept: Path, arguments: tuple[str, ...]
+) -> None:
+    """No option is without meaning for what is kept."""
+    for _ in range(2):
+        assert inside("check", *arguments) == inside("check", *arguments, "--no-cache")
+    assert len(list(kept.iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    "toml",
+    [
+        "[severity.own]\nseverity = 'error'\nreason = 'r'\n",
+        "skip = ['tenants/b*']\n",
+        "default_fleet = 'prod'\n",
+        "schema = 'other-engine.schema.json'\n",
+    ],
+)
+def test_another_setting_is_another_question(inside: Inside, kept: Path, toml: str) -> None:
+    """The settings of the repository decide with its documents; so does a schema that they name."""
+    write_foreign_schema(inside.folder)
+    Path("knobctl.toml").write_text(toml)
+    for _ in range(2):
+        assert inside("check") == inside("check", "--no-cache")
+    assert len(list(kept.iterdir())) == 2
+
+
+def test_a_schema_is_known_by_its_bytes(inside: Inside, kept: Path) -> None:
+    """Another default in the same file, and the answer is another one."""
+    path = write_foreign_schema(inside.folder)
+    arguments = ("check", "--schema", str(path), "tenants/more")
+    inside(*arguments)
+    path.write_text(path.read_text().replace('"title"', '"x-title"', 1))
+    assert inside(*arguments) == inside(*arguments, "--no-cache")
+    assert len(list(kept.iterdir())) == 3
+
+
+@pytest.mark.usefixtures("kept")
+def test_colour_is_for_who_asks_for_it(inside: Inside) -> None:
+    """What was told in colour is told without where NO_COLOR asks for that, and the other way round."""
+    colored = []
+    for environment in ({}, {"NO_COLOR": "1"}, {}):
+        with on_terminal(inside.folder, "check", **environment) as terminal:
+            terminal.end()
+        colored.append(b"\x1b[" in terminal.raw)
+    assert colored == [True, False, True]
 
 
 def test_an_environment_variable_switches_it_off(
