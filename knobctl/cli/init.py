@@ -13,6 +13,8 @@ from knobctl.cli.options import Settings, common_options
 from knobctl.errors import ExitCode, RefusedError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from knobctl.documents.scaffold import Scaffolded
 
 
@@ -42,10 +44,11 @@ def command(settings: Settings, folder: Path, source: str | None, dry_run: bool)
             hint='make it without, then name the schema in knobctl.toml: schema = "FILE"',
         )
     source = _line(source) if source is not None else _installed_from()
-    _refuse_a_repository(settings, folder)
+    files = scaffold_files(source)
+    _refuse_a_repository(settings, folder, files)
     _say_where_pipelines_look(settings, folder)
     try:
-        made = scaffold(folder, scaffold_files(source), write=not dry_run)
+        made = scaffold(folder, files, write=not dry_run)
     except OSError as error:
         raise UsageError(
             f"{visible(str(error.filename or folder))} cannot be written: {error.strerror}",
@@ -106,8 +109,11 @@ def requirement_of(record: dict[str, object] | None, version: str) -> str | None
             return f"knobctl @ {url}"
 
 
-def _refuse_a_repository(settings: Settings, folder: Path) -> None:
-    """Leave a repository alone that is one already: tenants to learn from have no place in it."""
+def _refuse_a_repository(settings: Settings, folder: Path, files: Mapping[str, str]) -> None:
+    """Leave a repository alone that is one already: tenants to learn from have no place in it.
+
+    Documents just as they would be written are those of an earlier run that was interrupted.
+    """
     from knobctl.cli.session import Session
     from knobctl.documents.repository import repository_root
     from knobctl.documents.settings import SETTINGS_FILE
@@ -126,13 +132,17 @@ def _refuse_a_repository(settings: Settings, folder: Path) -> None:
         )
     if os.path.isdir(folder):  # noqa: PTH112
         with Session(settings, engine=False) as session:
-            files = WorkingTree(folder.absolute())
-            found = session.repository([str(folder)], whole=False, files=files)
-        if found.judged:
-            first = visible(found.judged[0].source)
+            tree = WorkingTree(folder.absolute())
+            found = session.repository([str(folder)], whole=False, files=tree)
+        others = [
+            one
+            for one in found.judged
+            if one.text.text != files.get(found.names.get(one.source, ""))
+        ]
+        if others:
             raise RefusedError(
-                f"{visible(str(folder))} holds {count(len(found.judged), 'document')} of knobctl "
-                f"already ({first}).",
+                f"{visible(str(folder))} holds {count(len(others), 'document')} of knobctl "
+                f"already ({visible(others[0].source)}).",
                 hint=hint,
             )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.bundling import SUFFIX, bundled_schema
+from knobctl.documents.files import write_atomically
 from knobctl.documents.settings import SETTINGS_FILE
 from knobctl.shipped import shipped
 
@@ -62,13 +63,12 @@ def scaffold(folder: Path, files: Mapping[str, str], *, write: bool = True) -> S
         write: Whether to write; if not, the answer is what would become of them.
 
     Raises:
-        OSError: If the disk or the permissions do not allow it; what was written by then stays.
+        OSError: If the disk or the permissions do not allow it; what was written by then stays, each file whole.
     """
     left = [name for name in files if os.path.lexists(folder / name)]
     written = [name for name in files if name not in left]
     for name in written if write else ():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(files[name])
+        write_atomically(path, files[name].encode())
     return Scaffolded(written=tuple(written), left=tuple(left))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from knobctl.cli.init import requirement_of
+from knobctl.documents.scaffold import scaffold_files
 from tests.cli.outputs import faults_of
 
 if TYPE_CHECKING:
@@ -125,15 +126,35 @@ def test_twice_is_refused(inside: Inside) -> None:
     assert [inside("init").code, inside("init").code] == [0, 6]
 
 
-def test_an_interrupted_one_is_finished(inside: Inside) -> None:
-    """Without the settings, which come last, and without documents it goes on where it stopped."""
-    inside("init")
+@pytest.mark.parametrize("written", range(15))
+def test_an_interrupted_one_is_finished(inside: Inside, written: int) -> None:
+    """After any number of files it goes on where it stopped: the settings come last."""
+    names = inside("init", "--format", "json").json["written"]
     whole = files(inside.folder)
-    for name in ("knobctl.toml", "fleet.yaml", *(name for name in whole if name[-4:] == "yaml")):
-        if not name.startswith("."):
-            (inside.folder / name).unlink(missing_ok=True)
+    assert (len(names), names[-1]) == (15, "knobctl.toml")
+    for name in names[written:]:
+        (inside.folder / name).unlink()
     assert inside("init").code == 0
     assert files(inside.folder) == whole
+
+
+def test_one_that_is_killed_leaves_whole_files(inside: Inside) -> None:
+    """Whatever the moment, each file is there as it is to be, or not at all."""
+    whole = scaffold_files("knobctl")
+    for number in range(8):
+        folder = inside.folder / str(number)
+        code = "from knobctl.cli.main import main; main()"
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, "init", folder, "--source", "knobctl"],
+            stdout=subprocess.DEVNULL,
+        )
+        while len(list(folder.rglob("*"))) < 2 * number and process.poll() is None:
+            pass
+        process.kill()
+        process.wait()
+        for name in whole:
+            if (folder / name).exists():
+                assert (folder / name).read_text(encoding="utf-8") == whole[name]
 
 
 @pytest.mark.parametrize(
