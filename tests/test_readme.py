@@ -11,16 +11,20 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from knobctl.cli.group import COMMANDS
 from knobctl.errors import ExitCode
 
+if TYPE_CHECKING:
+    from tests.cli.inside import Inside
+
 README = Path(__file__).parent.parent / "README.md"
+GATE = README.parent / "docs" / "gate.md"
 SESSION = re.compile(r"(?<=```console\n)(.*?)(?=```\n)", re.DOTALL)
 TABLE = re.compile(r"<!-- commands -->\n(.*?)(?=\n\n`knobctl COMMAND)", re.DOTALL)
-MAIN = "from knobctl.cli.main import main; main()"
 NAMED = re.compile(r"`knobctl ([a-z]+)")
 OPTIONS = re.compile(r"`knobctl ((?:[a-z]+ )+[^`]*--[^`]*)`")
 TEXTS = {".json", ".yaml", ".yml", ".py", ".toml"}
@@ -117,16 +121,28 @@ def test_no_text_names_a_command_that_is_not_there() -> None:
     assert {(file, name) for file, name in named if name not in COMMANDS} == set()
 
 
-@pytest.mark.parametrize("options", OPTIONS.findall(README.read_text()))
-def test_the_readme_names_only_options_that_are_there(options: str) -> None:
+@pytest.mark.parametrize(
+    "options", sorted({one for page in (README, GATE) for one in OPTIONS.findall(page.read_text())})
+)
+def test_no_page_names_an_option_that_is_not_there(inside: Inside, options: str) -> None:
     """What the text gives as a command with options is taken by that command."""
     name, *words = options.split()
-    asked = subprocess.run(
-        [sys.executable, "-c", MAIN, name, *words[:1], "--help"],
-        cwd=README.parent, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    below = [word for word in words[:1] if not word.startswith("-")]
+    asked = inside(name, *below, "--help")
+    assert asked.code == 0
     for word in words:
-        assert not word.startswith("--") or word in asked.stdout, options
+        assert not word.startswith("--") or word in asked.out, options
+
+
+@pytest.mark.parametrize(
+    "page",
+    [README, GATE, *README.parent.glob("examples/*/README.md")],
+    ids=lambda path: path.parent.name,
+)
+def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
+    """From where the page stands."""
+    links = re.findall(r"\]\(([^)#:\s]+)\)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 @pytest.mark.parametrize("code", [code for code in ExitCode if code is not ExitCode.ROLLED_BACK])
