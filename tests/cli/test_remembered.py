@@ -307,10 +307,11 @@ def test_another_word_is_another_question(
 def test_another_setting_is_another_question(inside: Inside, kept: Path, toml: str) -> None:
     """The settings of the repository decide with its documents; so does a schema that they name."""
     write_foreign_schema(inside.folder)
+    inside("check")
     Path("knobctl.toml").write_text(toml)
     for _ in range(2):
         assert inside("check") == inside("check", "--no-cache")
-    assert len(list(kept.iterdir())) == 2
+    assert len(list(kept.iterdir())) == 3
 
 
 def test_a_schema_is_known_by_its_bytes(inside: Inside, kept: Path) -> None:
