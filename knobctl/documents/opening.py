@@ -150,12 +150,12 @@ class Opening:
     def gather(self) -> Gathered | None:
         """Read every file that bears on a run before any is understood, so that it is known what the run is about.
 
-        What is understood afterwards is what was read here.
+        What is understood afterwards is what was listed and read here.
 
         Returns:
             None where a PATH or a file cannot be read: to say so is for `repository`.
         """
-        files = Gathered(self._files)
+        files = self._files = Gathered(self._files)
         try:
             for path in self._paths:
                 name = self._name(self._absolute(path))
@@ -168,7 +168,6 @@ class Opening:
                 files.count(found)
         except OSError:
             return None
-        self._files = files
         return files
 
     @property
