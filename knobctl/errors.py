@@ -64,6 +64,10 @@ class AnswerError(KnobctlError):
     """The answer could not be delivered; what was done by then is done."""
 
 
+class InstallationError(KnobctlError):
+    """What ships with knobctl is not there, or not as it was shipped."""
+
+
 class UsageError(KnobctlError):
     """Bad arguments, no files, no policies, an unknown tenant on the command line."""
 

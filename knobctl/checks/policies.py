@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from knobctl.checks.built_in import built_in_documents
 from knobctl.checks.expressions import Expression, ExpressionError, compile_condition
 from knobctl.checks.fact_roles import with_rank_constant
 from knobctl.checks.inside_text import policy_error
@@ -14,12 +15,9 @@ from knobctl.checks.reading import Reading, UnknownRoleError, reading_of, resolv
 from knobctl.checks.rules import RULES
 from knobctl.checks.templates import Template, compile_template
 from knobctl.checks.terms import BEFORE
-from knobctl.documents.kinds import sort_documents
-from knobctl.documents.reader import read_bytes
 from knobctl.errors import InputError
 from knobctl.finding import Finding, Related, Severity
 from knobctl.knobs.catalogue import Same
-from knobctl.shipped import shipped
 from knobctl.text import nearest
 
 if TYPE_CHECKING:
@@ -141,16 +139,6 @@ def load_policies(
     if severities:
         policies.in_force = [_weighed(policy, severities) for policy in policies.in_force]
     return policies
-
-
-@lru_cache(maxsize=1)
-def built_in_documents() -> tuple[Document, ...]:
-    """Read the policies that ship with knobctl, one file each, by name."""
-    found: list[Document] = []
-    for path in sorted(shipped("policies").glob("*.yaml")):
-        text = read_bytes(path.read_bytes(), f"policies/{path.name}")
-        found += sort_documents(text, named=True).documents
-    return tuple(found)
 
 
 @lru_cache(maxsize=8)

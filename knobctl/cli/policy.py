@@ -27,7 +27,7 @@ _path_option = click.option(
 
 def complete_policies(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Offer the ids of the built-in policies."""
-    from knobctl.checks.policies import built_in_documents
+    from knobctl.checks.built_in import built_in_documents
 
     return [one.name for one in built_in_documents() if one.name.startswith(incomplete)]
 

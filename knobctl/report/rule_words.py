@@ -26,8 +26,7 @@ class RuleWords:
 
 def rule_words(report: Report, findings: Iterable[Finding]) -> dict[str, RuleWords]:
     """Describe the rules that some findings name, by id, in the order of the ids."""
-    # CEL is loaded with the policies: a folder of sound tenants is reported without it.
-    from knobctl.checks.policies import built_in_documents
+    from knobctl.checks.built_in import built_in_documents
     from knobctl.checks.rules import RULES
 
     gravest: dict[str, Severity] = {}

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knobctl.checks import check
+from knobctl.checks.built_in import built_in_documents
 from knobctl.checks.examples import run_examples
 from knobctl.checks.judging import check_repository
-from knobctl.checks.policies import Policy, built_in_documents, load_policies
+from knobctl.checks.policies import Policy, load_policies
 from knobctl.documents.settings import SeverityOverride
 from knobctl.errors import InputError
 from knobctl.finding import Severity

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from knobctl.checks.policies import built_in_documents
+from knobctl.checks.built_in import built_in_documents
 from knobctl.checks.rules import RULES
 
 if TYPE_CHECKING:

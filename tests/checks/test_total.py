@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knobctl.checks.policies import built_in_documents, rule_ids
+from knobctl.checks.built_in import built_in_documents
+from knobctl.checks.policies import rule_ids
 from knobctl.checks.rules import RULES
 from knobctl.documents.model import Kind
 from knobctl.finding import Severity

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from knobctl.checks.policies import built_in_documents
+from knobctl.checks.built_in import built_in_documents
 from knobctl.report.formats import FORMATS
 from tests.cli.outputs import faults_of
 from tests.knobs.foreign import write_foreign_schema

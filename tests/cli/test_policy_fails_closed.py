@@ -80,6 +80,8 @@ def test_a_file_that_vanishes_while_it_is_read_may_have_held_a_rule(
     listed = os.scandir
 
     def scandir(path: str) -> object:
+        if not str(path).startswith(str(inside.folder)):  # where this very installation lies
+            return listed(path)
         entries = list(listed(path))
         gone.unlink(missing_ok=True)
         return entries
@@ -138,13 +140,35 @@ def test_the_list_and_the_test_of_policies_see_it_too(inside: Inside) -> None:
         )
 
 
+def installed(home: Path) -> Path:
+    """An installation of its own in a folder, and a tenant beside it."""
+    for part in ("knobctl", "schemas", "policies"):
+        shutil.copytree(ROOT / part, home / part, ignore=shutil.ignore_patterns("__pycache__"))
+    (home / "acme.yaml").write_text(TENANT, encoding="utf-8")
+    return home
+
+
+def run_installed(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run what is installed in a folder."""
+    return subprocess.run(
+        [sys.executable, "-P", "-c", "from knobctl.cli.main import main; main()", *arguments],
+        cwd=home,
+        env={**os.environ, "PYTHONPATH": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 @pytest.fixture(scope="module")
 def without_policies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An installation that has lost its policies."""
-    home = tmp_path_factory.mktemp("installed")
-    for part in ("knobctl", "schemas"):
-        shutil.copytree(ROOT / part, home / part, ignore=shutil.ignore_patterns("__pycache__"))
-    (home / "acme.yaml").write_text(TENANT, encoding="utf-8")
+    home = installed(tmp_path_factory.mktemp("installed"))
+    shutil.rmtree(home / "policies")
+    (home / "own").mkdir()
+    own = "policy: own\nseverity: error\nwhen: 'false'\nmessage: never\n"
+    (home / "own" / "p.yaml").write_text(own, encoding="utf-8")
+    shutil.copy(home / "acme.yaml", home / "own")
     return home
 
 
@@ -152,6 +176,7 @@ def without_policies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "arguments",
     [
         ["check", "acme.yaml"],
+        ["check", "own"],
         ["check", "acme.yaml", "--format", "json"],
         ["check", "acme.yaml", "--format", "junit", "--exit-zero"],
         ["policy", "list"],
@@ -160,14 +185,29 @@ def without_policies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ids=" ".join,
 )
 def test_zero_policies_are_no_success(without_policies: Path, arguments: list[str]) -> None:
-    """Nothing would be checked: exit 2, whatever the format."""
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", "from knobctl.cli.main import main; main()", *arguments],
-        cwd=without_policies,
-        env={**os.environ, "PYTHONPATH": str(without_policies)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    """Exit 2 whatever the format, and though a repository has one of its own."""
+    done = run_installed(without_policies, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "error: 0 policies are in force; nothing would be checked\n"
+    assert done.stderr == (
+        "error: 0 policies ship with this knobctl, so nothing passes\n  install knobctl again\n"
+    )
+
+
+BROKEN: Final = {
+    "syntax": ("policy: p\nwhen: [\n", ":3 is no policy: "),
+    "key twice": ("policy: p\nwhen: 'true'\nwhen: 'false'\n", ":3 is no policy: "),
+    "nothing": ("", ":1 is no policy: "),
+    "no policy": ("tenant: p\n", " is not one policy"),
+    "two": ("policy: p\n---\npolicy: q\n", " is not one policy"),
+}
+
+
+def test_a_built_in_policy_that_cannot_be_read_is_no_policy_less(tmp_path: Path) -> None:
+    """Nothing is judged without it: the installation is told, exit 1, whatever the fault."""
+    home = installed(tmp_path)
+    file = home / "policies" / "pipeline-width.yaml"
+    for text, words in BROKEN.values():
+        file.write_text(text, encoding="utf-8")
+        done = run_installed(home, "check", "acme.yaml")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert f"{file}{words}" in done.stderr.replace("\n  ", " ")
