@@ -1,4 +1,4 @@
-"""What a push of exactly these changes would be asked: the guards of `apply`, seen from a review. Pure."""
+"""What a push of changes would be asked: the guards of `apply`, seen from a review. Pure."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Review:
     removed: Sequence[str] = ()
     """Tenants that had a document at the base and have none now."""
     guards: Sequence[Foreseen] = ()
-    """What a push of these changes would be asked, by fleet."""
+    """What a push would be asked, by fleet: of what the engine holds where that is known, else of these changes."""
 
 
 def review(
@@ -68,11 +68,14 @@ def review(
     from knobctl.changes.foresight import foresee
     from knobctl.checks.selecting import Selection
 
+    pushed = None if live is None else diff_live(repository, live, unsure=report.unsure)
+    removed: Sequence[str] = ()
+    diffs = pushed or []
     if base is not None:
         diffs = diff_base(repository, base, unsure=report.unsure)
         removed = removed_tenants(repository, base, fleet, Selection())
-    else:
-        diffs, removed = diff_live(repository, live or {}, unsure=report.unsure), []
     changes = [diff for diff in diffs if diff.changes]
-    guards = foresee(repository, changes, report, named=fleet, now=now)
+    # Where the engine is known, a push is asked of what it changes there, whatever the branch changes.
+    asked = changes if pushed is None else [diff for diff in pushed if diff.changes]
+    guards = foresee(repository, asked, report, named=fleet, now=now)
     return Review(report=report, changes=changes, removed=removed, guards=guards)

@@ -213,6 +213,22 @@ def test_against_a_branch_each_fleet_asks_for_itself(inside: Inside) -> None:
     assert "guards" not in checked(inside)
 
 
+def test_with_the_engine_known_a_push_is_asked_of_what_it_changes_there(inside: Inside) -> None:
+    """The branch changes one tenant, and the engine lacks both: apply asks for two, and so says the review."""
+    clusters(inside, "limits: {max_tenants: 0}\n")
+    commit(inside)
+    inside.write("prod/acme.yaml", "tenant: acme\nknobs: {rrf_k: 30}\n")
+    base = ("--base", "HEAD", "--fleet", "production")
+    assert [one["allow"] for one in checked(inside, *base)["guards"]] == ["max_tenants=1"]
+    both = checked(inside, *base, "--live", *ENGINE)
+    assert [one["allow"] for one in both["guards"]] == ["max_tenants=2"]
+    assert [one["tenant"] for one in both["tenants"]] == ["acme"]
+    code, said = pushed(inside)
+    assert (code, both["guards"][0]["message"] in said) == (6, True)
+    assert pushed(inside, "--allow", "max_tenants=2")[0] == 0
+    assert checked(inside, *base, "--live", *ENGINE)["guards"] == []
+
+
 def commit(inside: Inside) -> None:
     """Make a Git repository of the folder."""
     who = ("-c", "user.name=n", "-c", "user.email=n@example.org")
