@@ -181,7 +181,7 @@ _WORDS: Final[Mapping[str, Callable[[Reach], object]]] = {
     "rows_text": lambda reached: _by_ranker(reached.setup.depths),
     # down to which rank each passes alone
     "depths_text": lambda reached: _by_ranker(
-        {name: rank_text(depth) for name, depth in _depths(reached).items()}
+        {name: rank_text(depth) if depth else "none" for name, depth in _depths(reached).items()}
     ),
     # how far the weights spread, and the ranker with the least
     "weights_text": lambda reached: _by_ranker(

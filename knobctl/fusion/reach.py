@@ -104,8 +104,12 @@ class Reach:
 
     @cached_property
     def live_sets(self) -> tuple[Names, ...]:
-        """The sets of live rankers under which there is a score, largest first."""
-        return tuple(live for live in _subsets(self.enabled) if self.scores(live))
+        """The sets of live rankers under which there is a score, largest first.
+
+        Rankers that all weigh 0 score 0 on a raw sum, and nothing where 0 is divided by 0.
+        """
+        raw = self.setup.formula.scale is Scale.RAW
+        return tuple(live for live in _subsets(self.enabled) if raw or self.scores(live))
 
     @cached_property
     def units(self) -> Mapping[str, int]:

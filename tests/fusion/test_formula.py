@@ -47,9 +47,9 @@ def score_of(
     live: Iterable[str],
     rows: Mapping[str, int],
 ) -> Fraction | None:
-    """The score of a hit; None where the engine has none."""
+    """The score of a hit; None where the engine has none: a sum is 0, but 0 divided by 0 is nothing."""
     most = sum((added(formula, k, weights[name], 1) for name in live), Fraction(0))
-    if not most:
+    if not most and formula.scale is Scale.NORMALISED:
         return None
     total = sum((added(formula, k, weights[name], row) for name, row in rows.items()), Fraction(0))
     return total / most if formula.scale is Scale.NORMALISED else total
@@ -166,6 +166,16 @@ def test_every_fact_agrees_with_brute_force(
         keeps_all = Fraction(str(facts[f"{name}_keep_all_floor_text"]))
         assert keeps_all <= min(alone[name])
         assert keeps_all > min(alone[name]) * Fraction(8, 10) or not ceiling
+
+
+def test_a_list_that_weighs_nothing_empties_a_raw_sum_that_it_holds_alone() -> None:
+    """With weights 0 and 1 no floor is safe: what the first finds while the other finds nothing scores 0."""
+    weights = {"vector": Fraction(0), "bm25": Fraction(1)}
+    for scale, sets in ((Scale.RAW, 3), (Scale.NORMALISED, 2)):
+        formula = Formula(scale)
+        floor = Fraction(1, 1000)
+        found = reach(Setup(floor=floor, k=60, weights=weights, depths={}, formula=formula))
+        assert (len(found.live_sets), found.never_empty) == (sets, scale is Scale.NORMALISED)
 
 
 def test_a_constant_from_zero_is_one_more_than_from_one() -> None:
