@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from knobctl.checks.rules import EVIDENCE_RULES, RULES
 from knobctl.checks.validation import Validation, validate_documents
-from knobctl.documents.model import Kind
+from knobctl.documents.model import RULE_KINDS, Kind
 from knobctl.finding import Severity
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from knobctl.documents.repository import Repository
     from knobctl.finding import Finding
 
-_RULING = frozenset({Kind.POLICY, Kind.WAIVER, Kind.FLEET})
+_RULING: Final = RULE_KINDS | {Kind.FLEET}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

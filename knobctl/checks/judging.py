@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from knobctl.checks.grounds import Grounds, earlier_grounds, grounds_of, validated
+from knobctl.checks.grounds import Grounds, earlier_grounds, grounds_of, policies_of, validated
 from knobctl.checks.report import Report, ordered
 from knobctl.checks.standing import marked
-from knobctl.documents.model import Kind
+from knobctl.documents.model import RULE_KINDS
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,13 +25,10 @@ if TYPE_CHECKING:
 
 def validate_repository(repository: Repository) -> Report:
     """Look at the judged documents by their schemas, and at what they claim of one another."""
-    rules = {Kind.POLICY, Kind.WAIVER}
-    used = [document for document in repository.others if document.kind in rules]
+    used = [document for document in repository.others if document.kind in RULE_KINDS]
     validation = validated(repository, used)
     findings = [*repository.findings, *validation.findings]
-    if used or any(document.kind in rules for document in repository.judged):
-        from knobctl.checks.grounds import policies_of
-
+    if used or any(document.kind in RULE_KINDS for document in repository.judged):
         policies = policies_of(repository, validation)
         known = frozenset(map(id, [*repository.judged, *used]))
         findings = Grounds(

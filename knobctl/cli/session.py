@@ -247,10 +247,7 @@ class Session:
 
     def understood(self, opening: Opening, *, whole: bool = True) -> Repository:
         """Read the documents of an opened repository."""
-        from knobctl.documents.opening import collector_paused
-
-        with collector_paused():
-            repository = opening.repository(whole=whole)
+        repository = opening.repository(whole=whole)
         self._catalogue = self._catalogue or repository.catalogue
         return repository
 

@@ -11,10 +11,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+def leads_to_a_stream(path: Path) -> bool:
+    """Whether there is a device or a pipe under a name, or the name is one of the system's for an open file."""
+    if not path.exists() or path.is_dir():
+        return False
+    of_system = os.path.abspath(path).startswith(("/dev/", "/proc/"))  # noqa: PTH100  /dev/stdout must not be resolved
+    return not path.is_file() or (of_system and path.is_symlink())
+
+
 def write_atomically(
     path: Path, content: bytes | Iterable[bytes], *, mode: int | None = None
 ) -> None:
     """Write a file whole or not at all: temporary file beside it, flush, rename, flush the folder.
+
+    A device, a pipe and `/dev/stdout` are no files to replace: they are written to. A link in a folder
+    of the user's is replaced, so that a checkout cannot send what is written elsewhere.
 
     Args:
         path: The file; its folder must exist.
@@ -24,6 +35,10 @@ def write_atomically(
     Raises:
         OSError: If the disk or the permissions do not allow it; the old file stays as it was.
     """
+    if leads_to_a_stream(path):
+        with path.open("wb") as stream:
+            stream.writelines((content,) if isinstance(content, bytes) else content)
+        return
     if mode is None:
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

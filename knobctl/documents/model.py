@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from knobctl.text import decimal_text
 
@@ -25,6 +25,10 @@ class Kind(StrEnum):
     POLICY = "policy"
     WAIVER = "waiver"
     FLEET = "fleet"
+
+
+RULE_KINDS: Final = frozenset({Kind.POLICY, Kind.WAIVER})
+"""What says how documents are judged."""
 
 
 class Written(NamedTuple):

@@ -4,52 +4,41 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from knobctl.documents.at_a_glance import (
+    is_large_output,
+    looks_like_a_policy,
+    may_be_ours,
+    may_hold_a_fleet,
+    may_hold_a_rule,
+)
 from knobctl.documents.claims import claim_findings, layer_findings
 from knobctl.documents.gathering import Gathered
 from knobctl.documents.globs import matcher
-from knobctl.documents.kinds import Sorted, sort_documents
-from knobctl.documents.model import Kind
-from knobctl.documents.reader import MAX_BYTES, read_bytes
+from knobctl.documents.kinds import sort_documents
+from knobctl.documents.lost import about_rules, as_lost, lost_in, unreadable
+from knobctl.documents.model import RULE_KINDS
+from knobctl.documents.reader import read_bytes
 from knobctl.documents.repository import STDIN, Repository, below_checkout, repository_root
 from knobctl.documents.settings import read_settings
 from knobctl.documents.sources import Files, Revision, WorkingTree
+from knobctl.documents.unchanged import Unchanged
 from knobctl.errors import UsageError
-from knobctl.finding import Finding, Location, Severity
 from knobctl.knobs.catalogue import load_catalogue, read_catalogue
 from knobctl.text import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from knobctl.documents.model import Document
     from knobctl.documents.settings import RepositorySettings
     from knobctl.knobs import Catalogue
 
-_UTF_16: Final = rb"\A\xff\xfe|\A\xfe\xff|"
-_MAY_BE_OURS: Final = re.compile(_UTF_16 + rb"tenant|layer|policy|waiver|fleet|\\").search
-"""Tells texts that cannot hold a kind key from those that may; an escape may spell anything."""
-_MAY_HOLD_A_FLEET: Final = re.compile(_UTF_16 + rb"fleet").search
-_MAY_HOLD_A_RULE: Final = re.compile(_UTF_16 + rb"policy|waiver|\\").search
-_LOOKS_LIKE_A_POLICY: Final = re.compile(
-    _UTF_16 + rb"""(?m:^\s*|[{,]\s*)["']?(?:policy|when)["']?\s*:"""
-).search
-"""Tells broken texts in which a rule would be lost from others; `when` stands in one whose kind is mistyped."""
-_RULES: Final = frozenset({Kind.POLICY, Kind.WAIVER})
-_IS_OUTPUT: Final = re.compile(
-    rb'\s*\{\s*"(?:version": 1,\s*"command"|format": "knobctl-plan")'
-).match
-"""Tells what knobctl itself wrote, a report or a plan: of a large fleet it is beyond the limit of a document."""
-
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
+def _collector_paused() -> Iterator[None]:
     """Let the garbage collector rest: documents are no garbage, and looking for it doubles the time."""
     was_on = gc.isenabled()
     gc.disable()
@@ -98,9 +87,7 @@ class Opening:
         settings = like.settings if like else read_settings(root, files)
         if catalogue is None:
             catalogue = _catalogue_of(settings, files, now)
-        self._now = now
-        self._revision = files if isinstance(files, Revision) else None
-        self._named_now = {name: source for source, name in now.names.items()} if now else {}
+        self._unchanged = Unchanged(now, files) if now and isinstance(files, Revision) else None
         self._files: Files = files or WorkingTree(root)
         self._below = f"{self._files.root}/"
         self._skips = matcher(settings.skip)
@@ -130,11 +117,12 @@ class Opening:
         # Plain text: a command line can name thousands of files, and a Path costs more than a look at one.
         return os.path.normpath(f"{self._cwd}/{path}" if path[:1] != "/" else path)
 
+    @_collector_paused()
     def repository(self, *, whole: bool) -> Repository:
         """Read everything."""
         for path in self._paths:
             if path == "-":
-                if self._now is None:  # a revision has no standard input
+                if self._unchanged is None:  # a revision has no standard input
                     self._judge_text(self._stdin(), STDIN, STDIN, named=True)
             else:
                 self._judge_path(path)
@@ -193,17 +181,17 @@ class Opening:
             try:
                 raw = self._files.read(name)
             except OSError as error:
-                repository.findings.append(_unreadable(source, error))
+                repository.findings.append(unreadable(source, error))
                 continue
-            if not (_MAY_HOLD_A_RULE(raw) or _LOOKS_LIKE_A_POLICY(raw)) or _is_large_output(raw):
+            if not may_hold_a_rule(raw):
                 continue
             text = read_bytes(raw, source)
             found = sort_documents(text, named=False)
             repository.files += 1
-            repository.take((one for one in found.documents if one.kind in _RULES), judged=True)
+            repository.take((one for one in found.documents if one.kind in RULE_KINDS), judged=True)
             repository.names[source] = name
             repository.texts[source] = text
-            repository.findings += _about_rules(found, lost=_LOOKS_LIKE_A_POLICY(raw) is not None)
+            repository.findings += about_rules(found, lost=looks_like_a_policy(raw))
         repository.findings += claim_findings(repository)
         return repository
 
@@ -233,54 +221,18 @@ class Opening:
         if name in self._seen:
             return
         self._seen.add(name)
-        if self._takes_same(name, judged=True):
+        if self._unchanged and self._unchanged.give(name, self._repository, judged=True):
             return
         source = self._source(name)
         try:
             raw = self._files.read(name)
         except OSError as error:
             self._repository.files += 1
-            self._repository.findings.append(_unreadable(source, error))
-            self._repository.lost.append(_unreadable(source, error))
+            self._repository.findings.append(unreadable(source, error))
+            self._repository.lost.append(unreadable(source, error))
             self._repository.veiled.append(source)
             return
         self._judge_text(raw, source, name, named=named)
-
-    def _takes_same(self, name: str, *, judged: bool) -> bool:
-        """Take the documents of a file that is the same now: what was read and understood once is not read again."""
-        now, revision = self._now, self._revision
-        if now is None or revision is None or (source := self._named_now.get(name)) is None:
-            return False
-        is_judged, text = name in now.reading, now.texts.get(source)
-        if judged != is_judged or text is None or not revision.has_same(name, text):
-            return False
-        if not judged and source in self._lost_now:
-            return False
-        repository = self._repository
-        if judged:
-            found = now.reading[name]
-            repository.files += 1
-            repository.findings += found.findings
-            repository.reading[name] = found
-            repository.take(found.documents, judged=True)
-        else:
-            repository.take(self._others_now.get(source, ()), judged=False)
-        repository.names[source] = name
-        repository.texts[source] = text
-        repository.shared.add(source)
-        return True
-
-    @cached_property
-    def _lost_now(self) -> set[str]:
-        lost = self._now.lost if self._now else ()
-        return {finding.primary.file for finding in lost if finding.primary}
-
-    @cached_property
-    def _others_now(self) -> dict[str, list[Document]]:
-        found: dict[str, list[Document]] = {}
-        for document in self._now.others if self._now else ():
-            found.setdefault(document.source, []).append(document)
-        return found
 
     def _source(self, name: str) -> str:
         """The file as findings name it: relative to the working folder."""
@@ -299,21 +251,21 @@ class Opening:
     def _judge_text(self, raw: bytes, source: str, name: str, *, named: bool) -> None:
         repository = self._repository
         repository.files += 1
-        if not named and _is_large_output(raw):
+        if not named and is_large_output(raw):
             repository.skipped.append(source)
             return
         text = read_bytes(raw, source)
         found = sort_documents(text, named=named, tenant=self._tenant if named else None)
         repository.take(found.documents, judged=True)
         repository.findings += found.findings
-        if found.findings and _LOOKS_LIKE_A_POLICY(raw):
-            repository.lost += _lost(found)
+        if found.findings and looks_like_a_policy(raw):
+            repository.lost += lost_in(found)
         repository.names[source] = name
         repository.texts[source] = text
         repository.reading[name] = found
         if found.strangers and not found.documents:
             repository.skipped.append(source)
-        if text.troubles and _MAY_HOLD_A_FLEET(raw):
+        if text.troubles and may_hold_a_fleet(raw):
             repository.veiled.append(source)
 
     def _refuse_emptiness(self) -> None:
@@ -358,29 +310,29 @@ class Opening:
     def _read_rest(self) -> None:
         repository = self._repository
         for name in self._names_of_rest():
-            if self._takes_same(name, judged=False):
+            if self._unchanged and self._unchanged.give(name, repository, judged=False):
                 continue
             source = self._source(name)
             try:
                 raw = self._files.read(name)
             except OSError as error:
-                repository.lost.append(_as_lost(_unreadable(source, error)))
+                repository.lost.append(as_lost(unreadable(source, error)))
                 repository.veiled.append(source)
                 continue
-            if not (_MAY_BE_OURS(raw) or _LOOKS_LIKE_A_POLICY(raw)) or _is_large_output(raw):
+            if not may_be_ours(raw):
                 continue
             text = read_bytes(raw, source)
             found = sort_documents(text, named=False)
             repository.take(found.documents, judged=False)
             repository.names[source] = name
-            lost = _lost(found) if found.findings and _LOOKS_LIKE_A_POLICY(raw) else []
+            lost = lost_in(found) if found.findings and looks_like_a_policy(raw) else []
             if found.documents or lost:
                 repository.texts[source] = text
-            repository.lost += map(_as_lost, lost)
+            repository.lost += map(as_lost, lost)
             if text.troubles:
                 if not lost:
                     repository.unread.append(source)
-                if _MAY_HOLD_A_FLEET(raw):
+                if may_hold_a_fleet(raw):
                     repository.veiled.append(source)
 
 
@@ -393,57 +345,6 @@ def _catalogue_of(
     name = settings.schema.relative_to(files.root.resolve()).as_posix()
     found = read_catalogue(lambda: files.read(name), f"{files.prefix}{name}")
     return now.catalogue if now and now.catalogue.schema == found.schema else found
-
-
-def _is_large_output(raw: bytes) -> bool:
-    return len(raw) > MAX_BYTES and _IS_OUTPUT(raw) is not None
-
-
-def _unreadable(source: str, error: OSError) -> Finding:
-    return Finding(
-        rule="unreadable-file",
-        severity=Severity.ERROR,
-        message=f"the {'folder' if source.endswith('/') else 'file'} cannot be read: {error.strerror}",
-        primary=Location(source, 1, 1, 1, 1),
-    )
-
-
-def _about_rules(found: Sorted, *, lost: bool) -> list[Finding]:
-    """What is wrong with the policies and waivers of a text.
-
-    Args:
-        found: The documents of the text, and all that is wrong with them.
-        lost: Whether what became no document may have been a policy.
-    """
-    inside = [one for one in found.findings if _around(one, found) in _RULES]
-    return [*inside, *_lost(found)] if lost else inside
-
-
-def _lost(found: Sorted) -> list[Finding]:
-    """What is wrong with a text where it became no document."""
-    return [
-        finding
-        for finding in found.findings
-        if finding.severity is Severity.ERROR
-        and finding.rule != "empty-document"
-        and _around(finding, found) is None
-    ]
-
-
-def _around(finding: Finding, found: Sorted) -> Kind | None:
-    """The kind of the document in which a finding stands; None where it stands in none."""
-    at = finding.primary.line if finding.primary else 0
-    for one in found.documents:
-        span = one.text.location(one.tree.spot.start, one.tree.spot.end)
-        if span.line <= at <= span.end_line:
-            return one.kind
-    return None
-
-
-def _as_lost(finding: Finding) -> Finding:
-    """Say of a file that nobody asked about why it is told: a rule may stand in it."""
-    words = f"{finding.message}; what policy may stand in it is not known, so nothing passes"
-    return replace(finding, message=words)
 
 
 def _folder_of(path: str) -> str:

@@ -281,10 +281,9 @@ def open_repository(  # noqa: PLR0913  each is one thing that only the caller kn
         UsageError: If a PATH does not exist, or no document is found.
         InputError: If `knobctl.toml` or a schema that it names is wrong.
     """
-    from knobctl.documents.opening import Opening, collector_paused
+    from knobctl.documents.opening import Opening
 
-    with collector_paused():
-        return Opening(paths, catalogue, cwd, stdin, tenant, files).repository(whole=whole)
+    return Opening(paths, catalogue, cwd, stdin, tenant, files).repository(whole=whole)
 
 
 def open_rules(path: str, *, catalogue: Catalogue | None, cwd: Path) -> Repository:

@@ -230,14 +230,14 @@ def open_base(  # noqa: PLR0913  each is one thing that only the caller knows
     Raises:
         UsageError: If this is no Git repository or it has no such revision.
     """
-    from knobctl.documents.opening import Opening, collector_paused
+    from knobctl.documents.opening import Opening
 
     def opened(tree: GitTree, like: Repository | None = None) -> Repository:
         knobs = like.catalogue if like else catalogue
         opening = Opening(paths, knobs, cwd, bytes, tenant, tree, now=repository, like=like)
         return opening.repository(whole=True)
 
-    with collector_paused(), GitTree(repository.root, revision, environment) as tree:
+    with GitTree(repository.root, revision, environment) as tree:
         if said := tree.leave_point():
             notice(said)
         try:
