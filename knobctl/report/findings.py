@@ -122,9 +122,9 @@ def findings_text(
     if by_rule:
         blocks.append("\n".join(_by_rule(by_rule, colored)))
     if waived:
-        blocks.append("\n".join(_folded(waived, report, "waived")))
+        blocks.append("\n".join(_folded(waived, report, f"{len(waived):,} waived")))
     if standing:
-        blocks.append("\n".join(_folded(standing, report, "standing, in the base too")))
+        blocks.append("\n".join(_folded(standing, report, "standing")))
     return "\n\n".join(blocks)
 
 
@@ -219,7 +219,7 @@ def _folded(findings: Sequence[Finding], report: Report, words: str) -> Iterator
     together: dict[tuple[str, str | None], list[Finding]] = {}
     for one in findings:
         together.setdefault((one.rule, one.waived_by), []).append(one)
-    yield f"{len(findings):,} {words}; -v shows each"
+    yield f"{words}; -v shows each"
     for (rule, waiver), found in together.items():
         names = tenants_of(found)
         files = list(dict.fromkeys(one.primary.file for one in found if one.primary))

@@ -168,7 +168,7 @@ def test_the_text_reads_from_findings_to_changes_to_the_sum(raised: Repo) -> Non
     """New findings in full, standing ones by rule, the diff as `diff` writes it, one line at the end."""
     text = raised.knobctl("check", "--base", "main").out
     assert f"layers/ent.yaml:3:24  warning  {CEILING}\n  acme, bolt, old: " in text
-    standing = text.index("standing, in the base too; -v shows each\n")
+    standing = text.index("\n\nstanding; -v shows each\n")
     diff = text.index("acme  main:tenants/acme.yaml -> tenants/acme.yaml\n")
     assert text.index(CEILING) < standing < diff
     assert "tenants/alone.yaml:" not in text
