@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from knobctl.checks.asked_knob import decided_by
 from knobctl.checks.expressions import TOO_MANY_STEPS, Together, compile_expression
+from knobctl.checks.known import Known
 from knobctl.checks.policies import Each, Policy
 from knobctl.checks.reading import Reading
 from knobctl.checks.telling import Hit, Telling
@@ -55,14 +56,14 @@ class Asking:
         self._policies = policies
         self._alone = alone
         self._shared = [policy for policy in policies if not _is_personal(policy, alone=alone)]
-        self._personal = [policy for policy in policies if policy not in self._shared]
+        self._personal = {policy: None for policy in policies if policy not in self._shared}
         self._conditions = _grouped(policies)
         self._together = _Several()
         self._telling: dict[Policy, Telling] = {}
         self._numbers = Numbers()
         self._by_text: dict[object, _Shared] = {}
         self._rounds: dict[tuple[Policy, ...], _Round] = {}
-        self._asked_of: dict[object, tuple[tuple[Policy, ...], tuple[Policy, ...]]] = {}
+        self._asked_alone: dict[object, tuple[tuple[Policy, ...], tuple[Policy, ...]]] = {}
         self._stopped: dict[Policy, str] = {}
         """Policies that took too many steps once, and for whom: asked of each tenant, a run would never end."""
 
@@ -75,27 +76,33 @@ class Asking:
         text = _text(subject.document)
         shared = self._by_text.get(text) if text is not None else None
         if shared is None:
-            shared = self._said(subject)
-            if text is not None:
-                self._by_text[text] = shared
+            return self._first(text, subject, own)
         if not shared.personal:
             return shared.hits
         asked = shared.personal if self._alone else _asked(shared.personal, subject)
-        row = Row(subject, shared.terms, own)
-        return (*shared.hits, *self._hits(asked, row))
+        return (*shared.hits, *self._hits(asked, Row(subject, shared.terms, own)))
 
-    def _said(self, subject: Subject) -> _Shared:
-        terms = Terms(subject, self._numbers)
-        row = Row(subject, terms, terms)
+    def _first(self, text: object, subject: Subject, own: Terms) -> Sequence[Hit]:
+        """Ask all policies of the first tenant that writes a text, in one step."""
+        shared, personal = self._asked_of(subject)
+        hits = tuple(self._hits((*shared, *personal), Row(subject, own, own)))
+        if text is not None:
+            lasting = tuple(hit for hit in hits if hit.policy not in self._personal)
+            # Alone, what is asked is decided by what is written.
+            again = personal if self._alone else tuple(self._personal)
+            self._by_text[text] = _Shared(Terms(subject, self._numbers), lasting, again)
+        return hits
+
+    def _asked_of(self, subject: Subject) -> tuple[tuple[Policy, ...], tuple[Policy, ...]]:
+        """The policies that are asked of a tenant: for all that write the same, and for itself."""
         if not self._alone:
-            hits = tuple(self._hits(_asked(self._shared, subject), row))
-            return _Shared(terms, hits, tuple(self._personal))
-        written = tuple(subject.news), subject.reached is None
-        if written not in self._asked_of:  # alone, these decide what is asked
-            every = _asked(self._shared, subject), _asked(self._personal, subject)
-            self._asked_of[written] = every
-        shared, personal = self._asked_of[written]
-        return _Shared(terms, tuple(self._hits(shared, row)), personal)
+            return _asked(self._shared, subject), _asked(self._personal, subject)
+        written = tuple(subject.news), subject.reached is None  # alone, these decide it
+        asked = self._asked_alone.get(written)
+        if asked is None:
+            asked = _asked(self._shared, subject), _asked(self._personal, subject)
+            self._asked_alone[written] = asked
+        return asked
 
     def _hits(self, asked: tuple[Policy, ...], row: Row) -> Iterator[Hit]:
         """Ask policies of one tenant; those that are asked for the first time of such values, in one step."""
@@ -166,6 +173,9 @@ class Asking:
         """Give the policies whose condition does not pass, with what it gives."""
         unknown: dict[_Conditions, object] = {}
         for conditions in groups:
+            if conditions.known.gave_up:
+                unknown[conditions] = None
+                continue
             key = row.key(conditions.wanted)
             outcomes = conditions.known.get(key)
             if outcomes is None:
@@ -174,7 +184,8 @@ class Asking:
                 yield from outcomes
         if unknown:
             for conditions, outcomes in self._together.outcomes(unknown, row):
-                conditions.known[unknown[conditions]] = outcomes
+                if not conditions.known.gave_up:
+                    conditions.known.put(unknown[conditions], outcomes)
                 yield from outcomes
 
     def _told(self, policy: Policy, subject: Subject) -> Telling:
@@ -240,7 +251,7 @@ class _Conditions:
         self.reading = sum((policy.asks for policy in policies), Reading())
         self.wanted = wanted_by(self.reading)
         self.expressions = [policy.when for policy in policies]
-        self.known: dict[object, Sequence[tuple[Policy, object]]] = {}
+        self.known: Known[Sequence[tuple[Policy, object]]] = Known()
         """By what is read, the policies whose condition does not pass, with what it gives."""
 
     def stop(self, policy: Policy) -> None:

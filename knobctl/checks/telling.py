@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from knobctl.checks.expressions import Expression, ExpressionError, RunawayError, truth
-from knobctl.checks.reading import KEYED, reading_of
+from knobctl.checks.expressions import (
+    Expression,
+    ExpressionError,
+    RunawayError,
+    Together,
+    truth,
+)
+from knobctl.checks.known import Known
+from knobctl.checks.reading import KEYED, Reading, reading_of
 from knobctl.checks.templates import Template, shown_value
 from knobctl.checks.terms import ABSENT, wanted_by
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from knobctl.checks.policies import Policy
     from knobctl.checks.subject import Subject
     from knobctl.checks.terms import Row, Term
@@ -51,7 +61,7 @@ class Telling:
         self._message = _Text(policy.message, catalogue)
         self._hint = _Text(policy.hint, catalogue) if policy.hint else None
         self._at = _Text(policy.at, catalogue) if isinstance(policy.at, Template) else None
-        self._known: dict[object, _Words] = {}
+        self._known: Known[_Words] = Known()
 
     def hit(self, row: Row, outcome: object) -> Hit:
         """Say what the policy found; what fails while it runs is a fault, never a pass.
@@ -60,12 +70,15 @@ class Telling:
             row: The tenant, and the knob where the policy is asked for each.
             outcome: What its condition gave.
         """
-        key = outcome, row.name, row.key(self._wanted)
-        words = self._known.get(key) if outcome is True else None
-        if words is None:
+        words = None
+        if outcome is not True or self._known.gave_up:
             words = self._words(row, outcome)
-            if outcome is True:
-                self._known[key] = words
+        else:
+            key = row.name, row.key(self._wanted)
+            words = self._known.get(key)
+            if words is None:
+                words = self._words(row, outcome)
+                self._known.put(key, words)
         value = None if words.failed else _value(row.subject, words.place, row.name)
         return Hit(
             self.policy,
@@ -81,6 +94,7 @@ class Telling:
         step = "when"
         try:
             truth(outcome)
+            row.take(self._wanted)
             step = "at"
             place = row.name if row.name is not None else self._place(row)
             step = "message"
@@ -116,11 +130,20 @@ def _value(subject: Subject, place: str | None, asked: str | None) -> object:
 
 
 class _Text:
-    """A template, filled part by part."""
+    """A template, filled part by part: most are one term, for which nobody needs CEL."""
 
     def __init__(self, template: Template, catalogue: Catalogue) -> None:
         self._template = template
-        self._parts = {id(part): _Part(part, catalogue) for _, part in template.expressions()}
+        parts = [part for _, part in template.expressions()]
+        self._terms = {id(part): _only_term(part.text.strip(), catalogue) for part in parts}
+        self._asked = [part for part in parts if self._terms[id(part)] is None]
+        reading = sum((reading_of(part.text, catalogue) for part in self._asked), Reading())
+        self._wanted = wanted_by(reading)
+        self._known: Known[Sequence[object]] = Known()
+
+    @cached_property
+    def _together(self) -> Together:
+        return Together(self._asked)
 
     def filled(self, row: Row) -> str:
         """Fill the braces for one tenant.
@@ -128,37 +151,39 @@ class _Text:
         Raises:
             ExpressionError: Of the first expression that fails.
         """
-        return self._template.text(lambda part: self._parts[id(part)].shown(row))
+        outcomes = iter(self._outcomes(row) if self._asked else ())
 
-
-class _Part:
-    """One expression of a template: most are one term, for which nobody needs CEL."""
-
-    def __init__(self, expression: Expression, catalogue: Catalogue) -> None:
-        self._expression = expression
-        reading = reading_of(expression.text, catalogue)
-        self._wanted = wanted_by(reading)
-        self._term = _only_term(expression.text.strip(), reading.keys)
-        self._known: dict[object, str] = {}
-
-    def shown(self, row: Row) -> str:
-        """What stands in the text.
-
-        Raises:
-            ExpressionError: As `Expression.value`.
-        """
-        if self._term is not None and _is_plain(value := row.value(self._term)):
+        def shown(part: Expression) -> str:
+            term = self._terms[id(part)]
+            if term is None:
+                return _shown(next(outcomes))
+            value = row.value(term)
+            if not _is_plain(value):
+                value = part.value(row.bound_to(term))
             return shown_value(value)
+
+        return self._template.text(shown)
+
+    def _outcomes(self, row: Row) -> Sequence[object]:
+        if self._known.gave_up:
+            return self._together.outcomes(row.bound(self._wanted))
         key = row.key(self._wanted)
-        known = self._known.get(key)
-        if known is None:
-            known = shown_value(self._expression.value(row.bound(self._wanted)))
-            self._known[key] = known
-        return known
+        outcomes = self._known.get(key)
+        if outcomes is None:
+            outcomes = self._together.outcomes(row.bound(self._wanted))
+            self._known.put(key, outcomes)
+        return outcomes
 
 
-def _only_term(text: str, keys: frozenset[Term]) -> Term | None:
+def _shown(outcome: object) -> str:
+    if isinstance(outcome, ExpressionError):
+        raise outcome
+    return shown_value(outcome)
+
+
+def _only_term(text: str, catalogue: Catalogue) -> Term | None:
     """The term that is the whole of an expression, such as `reach.vector_depth` or `name['fusion.k']`."""
+    keys = reading_of(text, catalogue).keys
     for variable, key in keys if len(keys) == 1 else ():
         spellings = (f"{variable}.{key}", f"{variable}['{key}']", f'{variable}["{key}"]')
         if variable in KEYED and key and "\\" not in key and text in spellings:

@@ -98,7 +98,7 @@ class Terms:
         if parts is self._taken:
             return
         self._taken = parts
-        values, number = self.values, self._numbers.of
+        values = self.values
         for variable, keys, terms in parts:
             missing = [term for term in terms if term not in values] if values else terms
             if not missing:
@@ -109,17 +109,21 @@ class Terms:
                 found = self._subject.variable(variable, frozenset(key for _, key in missing))
             of_key = found.get if keys is not None and isinstance(found, dict) else None
             for term in missing:
-                value = of_key(term[1], ABSENT) if of_key else found
-                values[term] = value
-                self.numbers[term] = number(value)
+                values[term] = of_key(term[1], ABSENT) if of_key else found
 
     def picked(self, parts: _Parts, of: Callable[[Mapping[Term, int]], object]) -> object:
         """The numbers of terms."""
         try:
             return of(self.numbers)
         except KeyError:
-            self.take(parts)
-            return of(self.numbers)
+            values, numbers, number = self.values, self.numbers, self._numbers.of
+            for part in parts:
+                for term in part[2]:
+                    if term not in numbers:
+                        if term not in values:
+                            self.take((part,))
+                        numbers[term] = number(values[term])
+            return of(numbers)
 
 
 class Row:
@@ -185,6 +189,12 @@ class Row:
                     terms.values[names[0]] if keys is None else _map(terms.values, names)
                 )
         return activation(variables)
+
+    def bound_to(self, term: Term) -> cel.Activation:
+        """Bind one key of a variable alone."""
+        variable, key = term
+        value = self.value(term)
+        return activation({variable: {} if value is ABSENT else {key: value}})
 
 
 def _map(values: Mapping[Term, object], terms: Iterable[Term]) -> dict[str, object]:
