@@ -16,7 +16,6 @@ from knobctl.documents.at_a_glance import (
     may_hold_a_rule,
 )
 from knobctl.documents.claims import claim_findings, layer_findings
-from knobctl.documents.gathering import Gathered
 from knobctl.documents.globs import matcher
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.lost import about_rules, as_lost, lost_in, unreadable
@@ -33,6 +32,7 @@ from knobctl.text import count
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from knobctl.documents.gathering import Gathered
     from knobctl.documents.settings import RepositorySettings
     from knobctl.knobs import Catalogue
 
@@ -143,6 +143,8 @@ class Opening:
         Returns:
             None where a PATH or a file cannot be read: to say so is for `repository`.
         """
+        from knobctl.documents.gathering import Gathered  # only who remembers pays for its hashes
+
         files = self._files = Gathered(self._files)
         try:
             for path in self._paths:
