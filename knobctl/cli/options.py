@@ -289,30 +289,44 @@ def _options(*, engine: bool, formats: tuple[str, ...]) -> list[_Option]:
             "--verbose",
             count=True,
             envvar="KNOBCTL_VERBOSE",
-            help="More on stderr.",
+            help="Fold nothing; more on stderr.",
         ),
     ]
 
 
 def _split_outputs(formats: tuple[str, ...]) -> Callable[..., list[tuple[str, Path]]]:
-    import os
-
     def split(
         _ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     ) -> list[tuple[str, Path]]:
-        pairs = []
+        pairs: list[tuple[str, Path]] = []
         for value in values:
             format_, sign, path = value.partition("=")
             if not sign or not path or format_ not in formats:
                 raise click.BadParameter(
                     f"{value!r} must be FORMAT=FILE, FORMAT one of {', '.join(formats)}"
                 )
-            if not os.access(Path(path).parent, os.W_OK) or Path(path).is_dir():
+            if not _is_writable(Path(path)):
                 raise click.BadParameter(f"{value!r}: no file can be written there")
+            if any(Path(path) == other for _, other in pairs) and not _is_stream(Path(path)):
+                raise click.BadParameter(f"{value!r}: another answer is written there already")
             pairs.append((format_, Path(path)))
         return pairs
 
     return split
+
+
+def _is_stream(path: Path) -> bool:
+    from knobctl.documents.files import leads_to_a_stream
+
+    return leads_to_a_stream(path)
+
+
+def _is_writable(path: Path) -> bool:
+    import os
+
+    if _is_stream(path):
+        return os.access(path, os.W_OK)
+    return path.parent.is_dir() and os.access(path.parent, os.W_OK) and not path.is_dir()
 
 
 def _complete_contexts(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -60,6 +61,27 @@ def test_an_output_that_cannot_be_written_is_found_before_anything_is_done(
     done = inside("set", "acme", "rrf_k=30", "--yes", "--output", f"json={place}", *ENGINE)
     assert (done.code, done.out) == (2, ""), done
     assert inside.live() == {}
+
+
+@pytest.mark.parametrize("name", ["pipe", "link"])
+def test_an_output_into_a_pipe_goes_through_it(inside: Inside, name: str) -> None:
+    """A device or a pipe is no file to be replaced: run as root, that would take /dev/null from the machine."""
+    os.mkfifo(inside.folder / "pipe")
+    (inside.folder / "link").symlink_to("pipe")
+    done = shell(inside, f"cat pipe > got & knobctl explain -q --output json={name} > out; wait")
+    assert done.returncode == 0, done
+    assert json.loads(inside.read("got"))["command"] == "explain"
+    assert (inside.folder / "pipe").is_fifo()
+    assert (inside.folder / "link").is_symlink()
+
+
+def test_two_answers_in_one_file_are_refused(inside: Inside) -> None:
+    """The one would be lost; a file in place of a folder is found early too."""
+    done = inside("explain", "--output", "json=o", "--output", "text=o")
+    assert (done.code, "another answer is written there already" in done.err) == (2, True)
+    inside.write("o", "kept")
+    assert inside("explain", "--output", "json=o/x").code == 2
+    assert inside.read("o") == "kept"
 
 
 def test_outputs_can_be_named_by_the_environment(
