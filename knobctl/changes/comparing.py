@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from knobctl.changes.diff import Change, diff_sets
 from knobctl.checks.selecting import candidate_of
-from knobctl.documents.model import Kind
-from knobctl.documents.repository import belongs
 from knobctl.engine.reading import WORKERS, read_all
 
 if TYPE_CHECKING:
@@ -127,11 +125,7 @@ def removed_tenants(
     repository: Repository, base: Repository, fleet: Document | None, selection: Selection
 ) -> list[str]:
     """Tenants of a fleet that had a document at a revision and have none now: they become unmanaged."""
-    documented = {
-        tenant.name
-        for tenant in repository.of_kind(Kind.TENANT)
-        if fleet is None or belongs(fleet, repository.names.get(tenant.source, ""))
-    }
+    documented = repository.managed_by(fleet)
     gone = [one for one in base.tenants_of(fleet) if one.name not in documented]
     return sorted({one.name for one in gone if selection.takes(candidate_of(base, one))})
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from knobctl.changes.guards import judge
 from knobctl.changes.limits import limits_of
 from knobctl.changes.plan import TenantPlan, unknown_fields
-from knobctl.changes.preparing import managed
 from knobctl.finding import Severity
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def _refusals(
     repository: Repository, fleet: Document, planned: Sequence[TenantPlan], now: datetime
 ) -> tuple[Refusal, ...]:
     verdict = judge(
-        planned, limits_of(fleet), managed=managed(repository, fleet), now=now, reason=None
+        planned, limits_of(fleet), managed=len(repository.managed_by(fleet)), now=now, reason=None
     )
     return verdict.refusals
 

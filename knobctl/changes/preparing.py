@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from knobctl.changes.plan import Plan, TenantPlan, plan_tenant, schema_digest
 from knobctl.checks.evidence_files import evidence_digest, named_by
-from knobctl.documents.model import Document, Kind
-from knobctl.documents.repository import belongs
 from knobctl.engine.reading import read_all
 from knobctl.errors import InputError, UsageError
 from knobctl.finding import Finding, Severity
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from knobctl.changes.limits import Limits
     from knobctl.checks.report import Report
     from knobctl.checks.selecting import Selection
-    from knobctl.documents.model import Effective
+    from knobctl.documents.model import Document, Effective
     from knobctl.documents.repository import Repository
     from knobctl.engine.interface import Engine, LiveSet
 
@@ -116,20 +114,6 @@ def _refuse_ambiguity(
             )
 
 
-def managed(repository: Repository, fleet: Document | None) -> int:
-    """How many tenants the documents of a fleet manage, the base of a share."""
-    tenants = repository.of_kind(Kind.TENANT)
-    if fleet is None:
-        return len({tenant.name for tenant in tenants})
-    return len(
-        {
-            tenant.name
-            for tenant in tenants
-            if belongs(fleet, repository.names.get(tenant.source, tenant.source))
-        }
-    )
-
-
 def prepare(
     repository: Repository,
     engine: Callable[[], Engine],
@@ -177,7 +161,7 @@ def prepare(
         engine=reached.name,
         fleet=fleet.name if fleet else None,
         schema_digest=schema_digest(repository.catalogue),
-        managed=managed(repository, fleet),
+        managed=len(repository.managed_by(fleet)),
         limits=limits,
         tenants=_tenants(repository, live, effective, report),
         hazards=tuple(one for one in hazards_of(report) if one.tenant is None),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from knobctl.changes.file_edits import edited_document
 from knobctl.changes.plan import Plan, plan_tenant, schema_digest
-from knobctl.changes.preparing import hazards_of, managed
+from knobctl.changes.preparing import hazards_of
 from knobctl.changes.stand_in import judging, like
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.reader import read_text
@@ -190,7 +190,7 @@ def plan_live_changes(
         engine=engine,
         fleet=subject.fleet_name,
         schema_digest=schema_digest(catalogue),
-        managed=managed(subject.repository, subject.fleet),
+        managed=len(subject.repository.managed_by(subject.fleet)),
         limits=limits,
         tenants=tuple(sorted(planned, key=lambda tenant: tenant.tenant)),
     )

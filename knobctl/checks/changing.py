@@ -48,7 +48,7 @@ def demanded(
         before = _before(now, tenant, live, earlier) if demand else None
         if demand is None or before is None:
             continue
-        faulty = faulty_knobs(repository, tenant, now.validation)
+        faulty = faulty_knobs(now, tenant)
         encoder = _encoder_before(tenant, earlier)
         moved = Moved(repository.effective(tenant), before, faulty, encoder)
         found = list(evidence_findings(moved, demand, files, today))

@@ -145,11 +145,7 @@ def _demanded(
 def _unsure(now: Grounds) -> list[str]:
     from knobctl.checks.subjects import faulty_knobs
 
-    return [
-        tenant.name
-        for tenant in now.repository.tenants
-        if faulty_knobs(now.repository, tenant, now.validation)
-    ]
+    return [tenant.name for tenant in now.repository.tenants if faulty_knobs(now, tenant)]
 
 
 def _report(command: str, repository: Repository, findings: list[Finding]) -> Report:

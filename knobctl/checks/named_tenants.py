@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from knobctl.documents.model import Kind
-from knobctl.documents.repository import belongs
 from knobctl.finding import Finding, Severity
 from knobctl.text import nearest
 
@@ -58,18 +57,10 @@ def _strangers(repository: Repository, documents: Iterable[Document]) -> Iterato
             case Kind.WAIVER:
                 key, known = "tenants", repository.claims
             case Kind.FLEET:
-                key, known = "protected", _claimed_in(repository, document)
+                key, known = "protected", repository.managed_by(document)
             case _:
                 continue
         named: Any = document.value.get(key)
         for index, name in enumerate(named if isinstance(named, list) else ()):
             if name not in known:
                 yield _Stranger(document, key, index, name, known)
-
-
-def _claimed_in(repository: Repository, fleet: Document) -> Collection[str]:
-    return {
-        tenant.name
-        for tenant in repository.of_kind(Kind.TENANT)
-        if belongs(fleet, repository.names.get(tenant.source, tenant.source))
-    }

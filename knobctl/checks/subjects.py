@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from knobctl.checks.grounds import Grounds
-    from knobctl.checks.validation import Validation
     from knobctl.documents.model import Document, Effective
     from knobctl.documents.repository import Repository
     from knobctl.knobs import KnobValue
@@ -48,17 +47,16 @@ def subject_of(  # noqa: PLR0913  each is a fact that policies can ask for
         live=live.get(tenant.name) if live is not None else None,
         fleet=fleet.value if fleet else None,
         today=today.isoformat(),
-        faulty=faulty_knobs(grounds.repository, tenant, grounds.validation),
+        faulty=faulty_knobs(grounds, tenant),
     )
 
 
-def faulty_knobs(
-    repository: Repository, tenant: Document, validation: Validation
-) -> Collection[str]:
+def faulty_knobs(grounds: Grounds, tenant: Document) -> Collection[str]:
     """Knobs of which nothing can be said, because what is written for them is no value.
 
     All of them where a layer is missing or the knobs are no mapping: nobody knows what is in force.
     """
+    repository, validation = grounds.repository, grounds.validation
     layers = repository.layers_of(tenant) if tenant.layers else ()
     if len(layers) == len(set(tenant.layers)) and not validation.broken:
         return ()

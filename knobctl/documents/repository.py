@@ -182,16 +182,22 @@ class Repository:
 
     def fleets_of(self, document: Document) -> list[Document]:
         """The fleets that a document belongs to, by their `include`; a fleet without one has all."""
-        name = self.names.get(document.source, document.source)
-        return [fleet for fleet in self.fleets if belongs(fleet, name)]
+        return [fleet for fleet in self.fleets if self._is_in(document, fleet)]
 
     def tenants_of(self, fleet: Document | None) -> list[Document]:
         """The judged tenants that belong to a fleet; all of them for None."""
-        if fleet is None:
-            return self.tenants
-        return [
-            tenant for tenant in self.tenants if belongs(fleet, self.names.get(tenant.source, ""))
-        ]
+        return [tenant for tenant in self.tenants if self._is_in(tenant, fleet)]
+
+    def managed_by(self, fleet: Document | None) -> set[str]:
+        """The names of all tenants, judged or not, that belong to a fleet; of all of them for None."""
+        tenants = self.of_kind(Kind.TENANT)
+        return {tenant.name for tenant in tenants if self._is_in(tenant, fleet)}
+
+    def _is_in(self, document: Document, fleet: Document | None) -> bool:
+        include = fleet.value.get("include") if fleet else None
+        if not isinstance(include, list):
+            return True
+        return matcher(map(str, include))(self.names.get(document.source, document.source))
 
     def fleet_over(self, tenant: Document, named: Document | None = None) -> Document | None:
         """The fleet under which a tenant is judged.
@@ -244,14 +250,6 @@ class Repository:
         gone = set(map(id, left))
         judged = [one for one in self.judged if id(one) not in gone]
         return replace(self, judged=judged, others=[*left, *self.others])
-
-
-def belongs(fleet: Document, name: str) -> bool:
-    """Whether a file, by its name relative to the repository, belongs to a fleet."""
-    include = fleet.value.get("include")
-    if not isinstance(include, list):
-        return True
-    return matcher(str(pattern) for pattern in include)(name)
 
 
 def open_repository(  # noqa: PLR0913  each is one thing that only the caller knows
