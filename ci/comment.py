@@ -10,9 +10,10 @@ import os
 import sys
 from dataclasses import dataclass
 from http import HTTPStatus
+from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ class GitHub:
             },
         )
         with urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310  see above
-            return json.load(answer), answer.headers.get("Link", "")
+            told = answer.read()
+            return json.loads(told) if told else None, answer.headers.get("Link", "")
 
     def own_name(self) -> str:
         """Who comments with this token: GraphQL tells also those that are no person."""
@@ -111,16 +113,35 @@ def keep_comment(github: GitHub, url: str, report: str, name: str, *, is_news: b
     body, mark = marked(report, name)
     own_name = github.own_name()
     repository, _, _ = url.partition("/issues/")
-    for comment in github.comments(url):
-        if is_own(comment, own_name, mark):
-            if comment["body"] != body:
-                address = f"{repository}/issues/comments/{int(comment['id'])}"
-                github.call("PATCH", address, {"body": body})
-            return "comment updated"
+    addresses = {
+        f"{repository}/issues/comments/{int(comment['id'])}": comment["body"]
+        for comment in github.comments(url)
+        if is_own(comment, own_name, mark)
+    }
+    kept = False
+    for address, written in addresses.items():
+        # Of two that runs at the same time wrote, the one that nobody updates would tell an old verdict.
+        kept = is_there(github, address, None if kept else body, written) or kept
+    if kept:
+        return "comment updated"
     if not is_news:
         return "no comment: nothing found, nothing changes"
     github.call("POST", url, {"body": body})
     return "comment written"
+
+
+def is_there(github: GitHub, address: str, body: str | None, written: str) -> bool:
+    """Bring a comment up to date, or take it away where it shall say nothing; whether it is there afterwards."""
+    try:
+        if body is None:
+            github.call("DELETE", address)
+        elif body != written:
+            github.call("PATCH", address, {"body": body})
+    except HTTPError as error:
+        if error.code != HTTPStatus.NOT_FOUND:
+            raise
+        return False  # somebody has deleted it since
+    return body is not None
 
 
 def main(report: str, answer: str, name: str = "") -> None:
@@ -139,12 +160,17 @@ def main(report: str, answer: str, name: str = "") -> None:
     try:
         print(keep_comment(github, url, text, name, is_news=has_news(Path(answer))))
     except HTTPError as error:
-        if error.code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND}:
+        is_limited = (
+            "retry-after" in error.headers or error.headers.get("x-ratelimit-remaining") == "0"
+        )
+        if is_limited:
+            told("GitHub takes no more requests for now")
+        elif error.code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND}:
             why = "this token may not write on the pull request, as a fork's may not; to allow it: permissions: pull-requests: write"
             print(f"::notice title=knobctl::no comment: {why}. The report is in the job summary")
         else:
             told(f"GitHub answered {error.code}")
-    except (URLError, TimeoutError, ValueError, KeyError, TypeError) as error:
+    except (OSError, HTTPException, ValueError, LookupError, TypeError, AttributeError) as error:
         told(type(error).__name__)
 
 

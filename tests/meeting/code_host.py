@@ -29,6 +29,12 @@ class CodeHost:
     calls: list[str] = field(default_factory=list)
     refuses_with: int = 0
     """The status with which it refuses to write; 0 where it does not."""
+    refusal: dict[str, str] = field(default_factory=dict)
+    """The headers of such an answer."""
+    loses: int | None = None
+    """The comment that somebody deletes once it has been listed."""
+    hangs_up: bool = False
+    """Whether it ends the connection in place of an answer."""
 
     def say(self, body: str, user: dict[str, str]) -> dict[str, Any]:
         """Let somebody comment."""
@@ -67,7 +73,11 @@ class _Handler(BaseHTTPRequestHandler):
             return False
         writes = self.command != "GET" and not self.path.endswith("/graphql")
         if self.host.refuses_with and writes:
-            self._answer(self.host.refuses_with, {"message": "not accessible by integration"})
+            words = {"message": "not accessible by integration"}
+            self._answer(self.host.refuses_with, words, **self.host.refusal)
+            return False
+        if self.host.hangs_up:
+            self.close_connection = True
             return False
         return True
 
@@ -86,6 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(
             200, self.host.comments[first : first + PAGE], **({"Link": link} if more else {})
         )
+        self.host.comments = [one for one in self.host.comments if one["id"] != self.host.loses]
 
     def do_POST(self) -> None:
         """Say who asks, or take a comment."""
@@ -103,10 +114,29 @@ class _Handler(BaseHTTPRequestHandler):
         """Change a comment; as at GitHub anybody's, with a token that may write."""
         if not self._is_let_in():
             return
-        number = int(self.path.removeprefix("/repos/search/knobs/issues/comments/"))
-        [comment] = [one for one in self.host.comments if one["id"] == number]
-        comment["body"] = self._body()["body"]
+        body = self._body()["body"]
+        comment = self._named()
+        if comment is None:
+            self._answer(404, {"message": "Not Found"})
+            return
+        comment["body"] = body
         self._answer(200, comment)
+
+    def do_DELETE(self) -> None:
+        """Take a comment away."""
+        if not self._is_let_in():
+            return
+        comment = self._named()
+        if comment is None:
+            self._answer(404, {"message": "Not Found"})
+            return
+        self.host.comments.remove(comment)
+        self.send_response(204)
+        self.end_headers()
+
+    def _named(self) -> dict[str, Any] | None:
+        number = int(self.path.removeprefix("/repos/search/knobs/issues/comments/"))
+        return next((one for one in self.host.comments if one["id"] == number), None)
 
 
 @contextmanager

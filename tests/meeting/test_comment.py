@@ -131,6 +131,30 @@ def test_a_host_that_lets_nobody_in_or_is_gone_fails_nothing(
     assert host.own == []
 
 
+def test_of_two_that_were_written_at_once_one_is_kept(step: Step, host: CodeHost) -> None:
+    """The other would tell an old verdict for ever; what others wrote stays."""
+    for body in (f"{MARK}one", f"{MARK}two", "another bot's report", f"{MARK}three"):
+        host.say(body, BOT)
+    assert step("now") == "comment updated\n"
+    assert [one["body"] for one in host.own] == [f"{MARK}now", "another bot's report"]
+
+
+def test_one_that_is_deleted_meanwhile_is_written_anew(step: Step, host: CodeHost) -> None:
+    """Somebody deletes it after it was listed."""
+    host.loses = host.say(f"{MARK}old", BOT)["id"]
+    assert step("now") == "comment written\n"
+    assert [one["body"] for one in host.own] == [f"{MARK}now"]
+
+
+def test_a_host_that_hangs_up_or_takes_no_more_fails_nothing(step: Step, host: CodeHost) -> None:
+    """No answer is no crash; a limit on requests is no missing permission."""
+    host.hangs_up = True
+    assert step("report").startswith("::warning title=knobctl::no comment")
+    host.hangs_up, host.refuses_with = False, 403
+    host.refusal = {"x-ratelimit-remaining": "0"}
+    assert "takes no more requests for now" in step("report")
+
+
 def test_a_report_that_is_too_long_is_cut(step: Step, host: CodeHost) -> None:
     """What GitHub would refuse is sent as far as it goes."""
     step("x" * 70_000)
