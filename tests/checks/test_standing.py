@@ -17,7 +17,7 @@ from knobctl.documents.repository import Repository, open_repository
 from knobctl.errors import ExitCode
 from knobctl.finding import Severity
 from knobctl.knobs import load_catalogue
-from tests.checks.documents import TODAY, acme, checked
+from tests.checks.documents import TODAY, acme, by_rule, checked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -360,6 +360,14 @@ def test_a_policy_that_cannot_be_asked_stands_where_it_could_not_before() -> Non
         if one.rule == "policy-error"
     ]
     assert [one.standing for one in failing] == [True, False]
+
+
+def test_an_info_is_asked_with_a_base_only_where_it_is_asked_without() -> None:
+    """It reads a knob that the branch takes away: what is written nowhere cannot be looked at."""
+    policy = "policy: own\nseverity: info\nwhen: knobs.rrf_k > 1\nmessage: m\n---\n"
+    now, then = policy + acme(mmr_lambda=0.5), policy + acme(mmr_lambda=0.5, rrf_k=30)
+    for report in (checked(now), checked(now, base=then)):
+        assert "policy-error" not in by_rule(report)
 
 
 def test_what_weighed_less_at_the_base_is_new() -> None:
