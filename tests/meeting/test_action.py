@@ -78,6 +78,28 @@ def test_it_judges_what_the_pull_request_changes(
     assert comment["body"] == ran.summary
 
 
+def test_a_partial_clone_gets_the_files_of_the_base(
+    origin: Git, tmp_path: Path, host: CodeHost
+) -> None:
+    """A checkout with a filter lacks what the base had: it is fetched, so that a reset is seen."""
+    origin("config", "uploadpack.allowFilter", "true")
+    origin("checkout", "-q", "branch")
+    origin.write("tenants/acme.yaml", "tenant: acme\nlayers: [eu]\n")
+    origin.commit("drop a knob")
+    event = {"number": 7, "base": {"sha": origin("rev-parse", "main")},
+             "head": {"sha": origin("rev-parse", "branch")}}  # fmt: skip
+    place = tmp_path / "partial"
+    origin(
+        "clone", "-q", "--filter=blob:none", "--branch", "branch", f"file://{origin.folder}", place
+    )
+    runner = Runner(
+        checkout=place, temporary=tmp_path / "temp", api=host.url, event={"pull_request": event}
+    )
+    ran = runner.use(fail_on="warning")
+    assert ran.code == 5, ran.log
+    assert "reset-by-omission" in ran.log
+
+
 def test_a_second_run_updates_the_comment(origin: Git, tmp_path: Path, host: CodeHost) -> None:
     """One comment after two runs, the second without a finding."""
     runner = checked_out(origin, tmp_path, host)
