@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +15,7 @@ from tests.cli.outputs import faults_of
 from tests.running import Knobctl
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 CEILING = "floor-above-vector-ceiling"
@@ -69,6 +71,18 @@ def new(answer: dict[str, Any]) -> set[tuple[str, str | None]]:
         for one in answer["findings"]
         if not one["standing"] and one["waived_by"] is None
     }
+
+
+@pytest.fixture
+def within(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Inside]:
+    """Make a folder, if it is not there, the working folder of the command."""
+
+    def move(folder: Path) -> Inside:
+        folder.mkdir(parents=True, exist_ok=True)
+        monkeypatch.chdir(folder)
+        return replace(inside, folder=folder)
+
+    return move
 
 
 @pytest.fixture
@@ -347,9 +361,11 @@ def test_settings_that_could_not_be_read_are_not_held_against_their_repair(repo:
     assert "main is judged by today's settings and schema" in " ".join(result.err.split())
 
 
-def test_a_repository_below_the_top_of_git_is_compared_with_itself(tmp_path: Path) -> None:
+def test_a_repository_below_the_top_of_git_is_compared_with_itself(
+    tmp_path: Path, within: Callable[[Path], Inside]
+) -> None:
     """Names are relative to the working folder, whatever lies above; a base without it has no tenants."""
-    repo = Repo(Knobctl(tmp_path / "repo/infra/knobs"), tmp_path / "repo")
+    repo = Repo(within(tmp_path / "repo/infra/knobs"), tmp_path / "repo")
     repo.git("commit", "-qm", "nothing yet", "--allow-empty")
     repo.git("checkout", "-qb", "pr")
     repo.knobctl.write("knobctl.toml", "")
@@ -359,28 +375,33 @@ def test_a_repository_below_the_top_of_git_is_compared_with_itself(tmp_path: Pat
     assert [one["tenant"] for one in fresh["tenants"]] == ["acme"]
     assert new(repo.check("--base", "pr")) == set()
     repo.knobctl.write("tenants/acme.yaml", "tenant: acme\nknobs: {retrieval_min_score: 0.5}\n")
-    above = Knobctl(repo.top)("check", "infra/knobs", "--base", "pr")
+    above = within(repo.top)("check", "infra/knobs", "--base", "pr")
     assert "acme  pr:infra/knobs/tenants/acme.yaml -> infra/knobs/tenants/acme.yaml" in above.out
 
 
 @pytest.mark.parametrize("place", [".git", "{top}/.git"])
 def test_in_a_hook_a_repository_below_the_top_is_compared_with_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+    tmp_path: Path,
+    within: Callable[[Path], Inside],
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
 ) -> None:
     """Git's variables name the checkout from where Git stood; another folder of it has the same tenant."""
     top = tmp_path / "repo"
-    repo = Repo(Knobctl(top / "infra/knobs"), top)
+    repo = Repo(within(top / "infra/knobs"), top)
     repo.knobctl.write("knobctl.toml", "")
-    Knobctl(top / "infra/other").write("acme.yaml", "tenant: acme\nknobs: {rrf_k: 20}\n")
+    repo.knobctl.write("../other/acme.yaml", "tenant: acme\nknobs: {rrf_k: 20}\n")
     repo.commit(acme="tenant: acme\nknobs: {rrf_k: 30}\n")
     repo.knobctl.write("acme.yaml", "tenant: acme\nknobs: {rrf_k: 40}\n")
     monkeypatch.setenv("GIT_DIR", place.format(top=top))
-    result = Knobctl(top)("check", "infra/knobs", "--base", "HEAD", "--format", "json")
+    result = within(top)("check", "infra/knobs", "--base", "HEAD", "--format", "json")
     ((change,),) = [one["changes"] for one in result.json["tenants"]]
     assert (change["before"], change["after"]) == (30, 40)
 
 
-def test_a_shallow_clone_is_told_what_it_lacks(raised: Repo, tmp_path: Path) -> None:
+def test_a_shallow_clone_is_told_what_it_lacks(
+    raised: Repo, tmp_path: Path, within: Callable[[Path], Inside]
+) -> None:
     """An unknown revision is a usage error that names the cure; a known one is compared with."""
     where = tmp_path / "shallow"
     subprocess.run(
@@ -388,14 +409,14 @@ def test_a_shallow_clone_is_told_what_it_lacks(raised: Repo, tmp_path: Path) -> 
         check=True,
         capture_output=True,
     )
-    lacking = Knobctl(where)("check", "--base", "main")
+    lacking = within(where)("check", "--base", "main")
     assert (lacking.code, "in a shallow clone fetch it first" in lacking.err) == (2, True)
     subprocess.run(
         ["git", "-C", str(where), "fetch", "-q", "--depth", "1", "origin", "main:main"],
         check=True,
         capture_output=True,
     )
-    result = Knobctl(where)("check", "--base", "main", "--format", "json")
+    result = within(where)("check", "--base", "main", "--format", "json")
     assert {tenant for rule, tenant in new(result.json) if rule == CEILING} == {
         "acme",
         "bolt",
@@ -404,13 +425,15 @@ def test_a_shallow_clone_is_told_what_it_lacks(raised: Repo, tmp_path: Path) -> 
     assert "in a shallow clone fetch more of its history" in " ".join(result.err.split())
 
 
-def test_what_is_no_base_is_a_usage_error(tmp_path: Path, repo: Repo) -> None:
+def test_what_is_no_base_is_a_usage_error(
+    tmp_path: Path, repo: Repo, within: Callable[[Path], Inside]
+) -> None:
     """No such revision, no Git repository, no commit yet."""
     assert repo.knobctl("check", "--base", "nope").code == 2
-    plain = Knobctl(tmp_path / "plain")
+    plain = within(tmp_path / "plain")
     plain.write("a.yaml", "tenant: a\nknobs: {}\n")
     assert (plain("check", "--base", "main").code, plain("check").code) == (2, 0)
-    unborn = Repo(Knobctl(tmp_path / "unborn"))
+    unborn = Repo(within(tmp_path / "unborn"))
     unborn.knobctl.write("a.yaml", "tenant: a\n")
     assert unborn.knobctl("check", "--base", "HEAD").code == 2
 
