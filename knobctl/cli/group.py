@@ -30,6 +30,7 @@ COMMANDS: Final[dict[str, str]] = {
     "reset": "Send every knob of one tenant back to the platform default",
     "edit": "Edit the live set of one tenant in $EDITOR",
     "pull": "Write live sets into YAML files",
+    "drift": "Whether live is what the files say, and who changed it",
     "history": "The engine's audit events; --verify proves the chain",
     "rollback": "Bring tenants back to an earlier set",
     "diagnose": "Explain an answer: which floor bound, and what to change",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from heapq import merge
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from knobctl.engine.interface import (
     EngineRefusedError,
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from knobctl.engine.interface import Engine
 
+T = TypeVar("T")
 WORKERS: Final = 8
 LISTS_FROM: Final = 20
 """From how many tenants on a list is tried first."""
@@ -54,7 +55,7 @@ def read_many(
     found: dict[str, LiveSet | EngineError] = dict(_listed(engine, wanted))
     for tenant in found:
         on_each(tenant)
-    reader = _Reader(engine, on_each)
+    reader = _Asker(engine.read, on_each)
     with ThreadPoolExecutor(max_workers=workers) as pool:
         missing = [tenant for tenant in wanted if tenant not in found]
         try:
@@ -100,26 +101,43 @@ def _listed(engine: Engine, wanted: Collection[str]) -> Mapping[str, LiveSet]:
     return found
 
 
-class _Reader:
-    """Reads one tenant; once the engine is out of reach, gives the same answer for the rest."""
+class _Asker(Generic[T]):
+    """Asks about one tenant; once the engine is out of reach, gives the same answer for the rest."""
 
-    def __init__(self, engine: Engine, on_each: Callable[[str], None]) -> None:
-        self._engine = engine
+    def __init__(self, ask: Callable[[str], T], on_each: Callable[[str], None]) -> None:
+        self._ask = ask
         self._on_each = on_each
         self._out_of_reach: EngineError | None = None
 
-    def __call__(self, tenant: str) -> LiveSet | EngineError:
+    def __call__(self, tenant: str) -> T | EngineError:
         if self._out_of_reach:
             return self._out_of_reach
-        result: LiveSet | EngineError
+        result: T | EngineError
         try:
-            result = self._engine.read(tenant)
+            result = self._ask(tenant)
         except (TenantNotFoundError, EngineRefusedError) as error:
             result = error
         except EngineError as error:
             result = self._out_of_reach = error
         self._on_each(tenant)
         return result
+
+
+def read_histories(
+    engine: Engine, tenants: Iterable[str], *, workers: int = WORKERS
+) -> dict[str, list[dict[str, Any]] | EngineError]:
+    """Read each tenant's audit events, oldest first, or why they could not be read.
+
+    An engine that keeps none is asked once for each worker, and is then known to.
+    """
+    asker = _Asker(lambda tenant: list(engine.audit_events(tenant)), lambda _: None)
+    names = list(dict.fromkeys(tenants))
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        try:
+            return dict(zip(names, pool.map(asker, names), strict=True))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def read_events(

@@ -574,7 +574,7 @@ WAIVER = "waiver: w\nrule: {rule}\ntenants: [acme]\nreason: r\napproved_by: p\ne
 
 @case
 def pipe_waiver_expiry_everywhere(knobctl: Knobctl) -> None:
-    """An expired waiver is an error wherever findings are made; drift and the TUI have their own issues."""
+    """An expired waiver is an error wherever findings are made; the TUI has its own issue."""
     engine = given(knobctl)
     knobctl.write("w.yaml", WAIVER.format(rule="floor-above-vector-ceiling", expires="2020-01-31"))
     knobctl.write(
@@ -585,6 +585,9 @@ def pipe_waiver_expiry_everywhere(knobctl: Knobctl) -> None:
     assert finding(result, "waiver-expired")["severity"] == "error"
     assert knobctl("plan", ".", *engine).code == 4
     assert knobctl("apply", ".", "--yes", "--reason", "x", *engine).code == 4
+    drift = knobctl("drift", ".", *engine)
+    assert (drift.code, "waiver-expired" in drift.out) == (4, True)
+    assert "the waiver w expired" in drift.out
     assert events(knobctl, engine) == []
 
 

@@ -1,0 +1,123 @@
+"""`knobctl drift`: a verdict on whether live is what the files say, for people, cron and CI."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from knobctl.cli.choosing import answer_errors, choose
+from knobctl.cli.options import Settings, common_options
+from knobctl.cli.pushing import parallelism_option
+from knobctl.cli.selection import selection_of, selection_options
+from knobctl.cli.session import Session
+from knobctl.errors import ExitCode, UsageError, gravest
+
+if TYPE_CHECKING:
+    from knobctl.changes.drift import Drift
+    from knobctl.checks.report import Report
+    from knobctl.report.drift import Ways
+
+
+@click.command(name="drift")
+@click.argument("paths", nargs=-1, metavar="[PATH...]")
+@selection_options
+@click.option("--tenant", metavar="NAME", help="Whose set a bare knob map or the wire's JSON is.")
+@click.option(
+    "--unmanaged", is_flag=True, help="Name the live sets that no document here asks for, too."
+)
+@parallelism_option
+@common_options(engine=True, formats=("text", "json", "markdown"))
+def command(
+    settings: Settings,
+    paths: tuple[str, ...],
+    labels: tuple[str, ...],
+    where: str | None,
+    tenant: str | None,
+    unmanaged: bool,
+    parallelism: int,
+) -> ExitCode:
+    """Say whether live is what the files say; where not, which side moved, who did it and when.
+
+    Exit 0: no drift. 3: drift. 4: the files have errors, an expired waiver for instance; where they
+    can be read, drift is told all the same. 8: the engine, or a tenant, could not be read.
+    """
+    from knobctl.changes.drift import find_drift
+    from knobctl.checks import check_repository, validate_repository
+
+    if unmanaged and (labels or where):
+        raise UsageError("--unmanaged is about tenants without a document, and so without labels")
+    with Session(settings) as session:
+        selection = selection_of((), labels, where)
+        repository, fleet = choose(session, paths, tenant=tenant, selection=selection)
+        report = validate_repository(repository)
+        if report.errors:
+            return answer_errors(session, "drift", report)
+        # Without live, as the files are judged alone: that live differs is not an error of theirs.
+        report = check_repository(repository, today=session.today, fleet=fleet)
+        if unmanaged and repository.unread:
+            session.notice(f"{repository.unread[0]} cannot be read; its tenants look unmanaged")
+        drift = find_drift(repository, session.engine, parallelism=parallelism, unmanaged=unmanaged)
+        code = gravest(_codes(drift, report))
+        _answer(
+            session,
+            drift,
+            report,
+            code,
+            fleet=fleet.name if fleet else None,
+            ways=_ways(session, paths, labels, where),
+        )
+        return code
+
+
+def _codes(drift: Drift, report: Report) -> list[ExitCode]:
+    return [
+        ExitCode.ENGINE if drift.unread else ExitCode.OK,
+        report.exit_code(),
+        ExitCode.CHANGES if drift.found else ExitCode.OK,
+    ]
+
+
+def _ways(
+    session: Session, paths: tuple[str, ...], labels: tuple[str, ...], where: str | None
+) -> Ways:
+    from knobctl.report.drift import Ways
+
+    chosen = [*paths]
+    for label in labels:
+        chosen += ["-l", label]
+    chosen += ["--where", where] if where else []
+    return Ways(apply=shlex.join(["knobctl", "apply", *chosen]), place=session.typed_place)
+
+
+def _answer(
+    session: Session, drift: Drift, report: Report, code: ExitCode, *, fleet: str | None, ways: Ways
+) -> None:
+    from knobctl.report.drift import drift_text
+    from knobctl.report.drift_comment import drift_comment
+    from knobctl.report.drift_json import drift_json
+    from knobctl.report.formats import FindingsAnswer
+
+    settings = session.settings
+    settings.answer(
+        {
+            "text": lambda: drift_text(
+                drift,
+                report,
+                ways,
+                now=session.now(),
+                colored=settings.colored(sys.stdout),
+                everything=bool(settings.verbose),
+            ),
+            "json": lambda: json.dumps(
+                drift_json(drift, report, engine=session.engine.name, fleet=fleet, code=code),
+                indent=2,
+            ),
+            "markdown": lambda: drift_comment(
+                drift, FindingsAnswer(report=report, code=code), now=session.now()
+            ),
+        }
+    )
