@@ -29,7 +29,9 @@ def document_schemas(catalogue: Catalogue) -> dict[str, Mapping[str, Any]]:
     schemas: dict[str, Mapping[str, Any]] = {
         name: json.loads((folder / name).read_bytes()) for name in names
     }
-    return {**schemas, SHIPPED_SCHEMA: catalogue.schema}
+    # A knob is a property, whatever the schema says of others: a misspelt one is never let through.
+    closed = {"type": "object", "additionalProperties": False, "patternProperties": {}}
+    return {**schemas, SHIPPED_SCHEMA: {**catalogue.schema, **closed}}
 
 
 def schema_name(kind: Kind) -> str:

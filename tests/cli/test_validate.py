@@ -230,3 +230,18 @@ def test_a_narrow_encoding_of_the_output_is_no_crash(
     result = knobctl(*command, PYTHONIOENCODING="ascii")
     assert result.code == 4
     assert result.out.startswith((r"\xfc.yaml:2:30  error", "{"))
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"additionalProperties": True, "patternProperties": {"": {}}}]
+)
+def test_no_schema_lets_a_misspelt_knob_through(inside: Inside, more: dict[str, object]) -> None:
+    """A knob is a property of the schema, whatever that says of other names, or does not say."""
+    floor = {"type": "number", "minimum": 0, "maximum": 1, "x-knob": {"default": 0.3}}
+    inside.write("knobs.json", json.dumps({"properties": {"floor": floor}, **more}))
+    inside.write("knobctl.toml", 'schema = "knobs.json"\n')
+    inside.write("t.yaml", "tenant: t\nknobs: {flor: 0.9}\n")
+    for command in ("validate", "check"):
+        result = inside(command, "--format", "json")
+        assert (result.code, result.rules) == (4, ["unknown-knob"])
+    assert "did you mean floor?" in result.out
