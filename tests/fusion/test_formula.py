@@ -60,32 +60,38 @@ def subsets(names: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
     return chain.from_iterable(combinations(names, size) for size in range(1, len(names) + 1))
 
 
+@st.composite
+def setups(draw: st.DrawFn, formula: Formula) -> Setup:
+    """A few rankers with short lists, and a floor somewhere between nothing and more than the best score."""
+    weights, k = draw(WEIGHTS), draw(st.integers(1, 70))
+    best = score_of(formula, k, weights, weights, dict.fromkeys(weights, 1))
+    assert best is not None
+    return Setup(
+        floor=best * draw(st.fractions(Fraction(1, 200), Fraction(6, 5), max_denominator=400)),
+        k=k,
+        weights=weights,
+        depths={name: draw(st.integers(1, 5)) for name in weights},
+        formula=formula,
+    )
+
+
 @pytest.mark.parametrize(
     "formula",
     FORMULAS,
     ids=lambda one: f"{one.scale}-from-{one.first_rank}-weighs-{one.weighs}",
 )
-@settings(max_examples=15, deadline=None)
-@given(
-    weights=WEIGHTS,
-    k=st.integers(1, 70),
-    part=st.fractions(Fraction(1, 200), Fraction(6, 5), max_denominator=400),
-    depths=st.lists(st.integers(1, 5), min_size=3, max_size=3),
-)
+@settings(max_examples=15)
+@given(data=st.data())
 def test_every_row_is_what_the_engine_s_own_formula_gives(
-    formula: Formula,
-    weights: dict[str, Fraction],
-    k: int,
-    part: Fraction,
-    depths: list[int],
+    formula: Formula, data: st.DataObject
 ) -> None:
     """A hit passes where its score by the engine's formula reaches the floor, whoever is live and whoever found it."""
+    setup = data.draw(setups(formula))
+    k, weights, rows_of, floor = setup.k, setup.weights, setup.depths, setup.floor
     names = tuple(weights)
-    rows_of = dict(zip(names, depths, strict=False))
     best = score_of(formula, k, weights, names, dict.fromkeys(names, 1))
+    found = reach(setup)
     assert best is not None
-    floor = part * best
-    found = reach(Setup(floor=floor, k=k, weights=weights, depths=rows_of, formula=formula))
     assert found.best_score == best
     assert found.always_empty == (floor > best)
     seen = 0
@@ -119,27 +125,16 @@ def test_every_row_is_what_the_engine_s_own_formula_gives(
     FORMULAS,
     ids=lambda one: f"{one.scale}-from-{one.first_rank}-weighs-{one.weighs}",
 )
-@settings(max_examples=15, deadline=None)
-@given(
-    weights=WEIGHTS,
-    k=st.integers(1, 70),
-    part=st.fractions(Fraction(1, 200), Fraction(6, 5), max_denominator=400),
-    depths=st.lists(st.integers(1, 5), min_size=3, max_size=3),
-)
-def test_every_fact_agrees_with_brute_force(
-    formula: Formula,
-    weights: dict[str, Fraction],
-    k: int,
-    part: Fraction,
-    depths: list[int],
-) -> None:
+@settings(max_examples=15)
+@given(data=st.data())
+def test_every_fact_agrees_with_brute_force(formula: Formula, data: st.DataObject) -> None:
     """What policies are told: emptiness, ceilings, what removes nothing, and floors that do what is said of them."""
+    setup = data.draw(setups(formula))
+    k, weights, rows_of, floor = setup.k, setup.weights, setup.depths, setup.floor
     names = tuple(weights)
-    rows_of = dict(zip(names, depths, strict=False))
     best = score_of(formula, k, weights, names, dict.fromkeys(names, 1))
     assert best is not None
-    floor = part * best
-    found = reach(Setup(floor=floor, k=k, weights=weights, depths=rows_of, formula=formula))
+    found = reach(setup)
     facts = found.policy_facts()
     alone = {
         name: [
