@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from knobctl.checks.asked_knob import decided_by
-from knobctl.checks.expressions import TOO_MANY_STEPS, Together, compile_expression
-from knobctl.checks.known import Known
-from knobctl.checks.policies import Each, Policy
+from knobctl.checks.concerns import asked_of, is_about, is_personal, names_for
+from knobctl.checks.conditions import Conditions, Several, grouped
+from knobctl.checks.expressions import TOO_MANY_STEPS
 from knobctl.checks.reading import Reading
 from knobctl.checks.telling import Hit, Telling
-from knobctl.checks.terms import OWN, Numbers, Row, Terms, Wanted, wanted_by
-from knobctl.finding import Severity
+from knobctl.checks.terms import Numbers, Row, Terms, Wanted, wanted_by
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from knobctl.checks.policies import Each, Policy
     from knobctl.checks.subject import Subject
     from knobctl.documents.model import Document
-
-_SEEN_OFTEN: Final = 8
-_MOST_TOGETHER: Final = 64
-"""How many sets of conditions are compiled as one expression: that costs as much as some evaluations."""
 
 
 class _Shared(NamedTuple):
@@ -55,10 +52,10 @@ class Asking:
         """
         self._policies = policies
         self._alone = alone
-        self._shared = [policy for policy in policies if not _is_personal(policy, alone=alone)]
+        self._shared = [policy for policy in policies if not is_personal(policy, alone=alone)]
         self._personal = {policy: None for policy in policies if policy not in self._shared}
-        self._conditions = _grouped(policies)
-        self._together = _Several()
+        self._conditions = grouped(policies)
+        self._together = Several()
         self._telling: dict[Policy, Telling] = {}
         self._numbers = Numbers()
         self._by_text: dict[object, _Shared] = {}
@@ -72,14 +69,14 @@ class Asking:
         own = Terms(subject, self._numbers)
         if subject.faulty:
             sound = [one for one in self._policies if not one.looks_at(subject.faulty)]
-            return tuple(self._hits(_asked(sound, subject), Row(subject, own, own)))
+            return tuple(self._hits(asked_of(sound, subject), Row(subject, own, own)))
         text = _text(subject.document)
         shared = self._by_text.get(text) if text is not None else None
         if shared is None:
             return self._first(text, subject, own)
         if not shared.personal:
             return shared.hits
-        asked = shared.personal if self._alone else _asked(shared.personal, subject)
+        asked = shared.personal if self._alone else asked_of(shared.personal, subject)
         return (*shared.hits, *self._hits(asked, Row(subject, shared.terms, own)))
 
     def _first(self, text: object, subject: Subject, own: Terms) -> Sequence[Hit]:
@@ -95,13 +92,13 @@ class Asking:
 
     def _asked_of(self, subject: Subject) -> tuple[tuple[Policy, ...], tuple[Policy, ...]]:
         """The policies that are asked of a tenant: for all that write the same, and for itself."""
-        if not self._alone:
-            return _asked(self._shared, subject), _asked(self._personal, subject)
-        written = tuple(subject.news), subject.reached is None  # alone, these decide it
+        # Alone, these decide it.
+        written = (tuple(subject.news), subject.reached is None) if self._alone else None
         asked = self._asked_alone.get(written)
         if asked is None:
-            asked = _asked(self._shared, subject), _asked(self._personal, subject)
-            self._asked_alone[written] = asked
+            asked = asked_of(self._shared, subject), asked_of(self._personal, subject)
+            if written is not None:
+                self._asked_alone[written] = asked
         return asked
 
     def _hits(self, asked: tuple[Policy, ...], row: Row) -> Iterator[Hit]:
@@ -114,7 +111,7 @@ class Asking:
         stopped = (
             {policy for policy in asked if policy in self._stopped} if self._stopped else set()
         )
-        for found in sorted(self._found(turn, row, stopped), key=_order):
+        for found in sorted(self._found(turn, row, stopped), key=attrgetter("order")):
             policy = found.policy
             if found.hit is not None:
                 yield found.hit
@@ -135,18 +132,18 @@ class Asking:
                         yield _Found((order[policy], 0), policy, outcome)
                 continue
             alike = row.key(wanted)
-            for number, name in enumerate(_names(each, subject)):
+            for number, name in enumerate(names_for(each, subject)):
                 for policy, hit in self._of_knob(turn, groups, row, name, alike):
-                    if policy not in stopped and _is_about(policy, subject, name):
+                    if policy not in stopped and is_about(policy, subject, name):
                         yield _Found((order[policy], number), policy, True, hit)
         for policy in stopped:
-            names = (None,) if policy.each is None else _names(policy.each, subject)
-            if any(_is_about(policy, subject, name) for name in names):
+            names = (None,) if policy.each is None else names_for(policy.each, subject)
+            if any(is_about(policy, subject, name) for name in names):
                 hit = _not_asked_again(policy, self._stopped[policy])
                 yield _Found((order[policy], 0), policy, None, hit)
 
     def _of_knob(
-        self, turn: _Round, groups: Sequence[_Conditions], row: Row, name: str, alike: object
+        self, turn: _Round, groups: Sequence[Conditions], row: Row, name: str, alike: object
     ) -> Sequence[tuple[Policy, Hit]]:
         """Give what policies say of one knob; the same wherever it is written the same."""
         decided = decided_by(row.subject, name)
@@ -169,9 +166,9 @@ class Asking:
                 turn.said[key] = said
         return said
 
-    def _outcomes(self, groups: Sequence[_Conditions], row: Row) -> Iterator[tuple[Policy, object]]:
+    def _outcomes(self, groups: Sequence[Conditions], row: Row) -> Iterator[tuple[Policy, object]]:
         """Give the policies whose condition does not pass, with what it gives."""
-        unknown: dict[_Conditions, object] = {}
+        unknown: dict[Conditions, object] = {}
         for conditions in groups:
             if conditions.known.gave_up:
                 unknown[conditions] = None
@@ -197,7 +194,7 @@ class Asking:
     def _stop(self, policy: Policy, subject: Subject) -> None:
         self._stopped[policy] = subject.document.name
         self._conditions[policy].stop(policy)
-        self._together = _Several()
+        self._together = Several()
 
 
 def _not_asked_again(policy: Policy, of: str) -> Hit:
@@ -215,7 +212,7 @@ class _Round(NamedTuple):
     """The policies that are asked of one tenant."""
 
     order: Mapping[Policy, int]
-    groups: Sequence[tuple[Each | None, Sequence[_Conditions], Wanted]]
+    groups: Sequence[tuple[Each | None, Sequence[Conditions], Wanted]]
     """By what they are asked for: the conditions, and what is read besides the knob."""
     wanted: Wanted
     """What those read that are asked once of every tenant: looked up in one step."""
@@ -223,7 +220,7 @@ class _Round(NamedTuple):
     """By a knob as it is written, and what else is read: what is said of it."""
 
     @classmethod
-    def of(cls, asked: Sequence[Policy], conditions: Mapping[Policy, _Conditions]) -> _Round:
+    def of(cls, asked: Sequence[Policy], conditions: Mapping[Policy, Conditions]) -> _Round:
         """Group the policies that are asked for the same knobs."""
         kinds: dict[Each | None, list[Policy]] = {}
         for policy in asked:
@@ -241,128 +238,3 @@ class _Round(NamedTuple):
         ]
         order = {policy: number for number, policy in enumerate(asked)}
         return cls(order, groups, wanted_by(sum(plain, Reading())), {})
-
-
-class _Conditions:
-    """The conditions of policies that read the same, and what they gave for the values that were seen."""
-
-    def __init__(self, policies: Sequence[Policy]) -> None:
-        self.policies = policies
-        self.reading = sum((policy.asks for policy in policies), Reading())
-        self.wanted = wanted_by(self.reading)
-        self.expressions = [policy.when for policy in policies]
-        self.known: Known[Sequence[tuple[Policy, object]]] = Known()
-        """By what is read, the policies whose condition does not pass, with what it gives."""
-
-    def stop(self, policy: Policy) -> None:
-        """Ask one of them no more."""
-        self.expressions[self.policies.index(policy)] = compile_expression("false")
-
-
-class _Several:
-    """Asks several groups of conditions in one step, where they have been asked together often."""
-
-    def __init__(self) -> None:
-        self._times: dict[tuple[_Conditions, ...], int] = {}
-        self._compiled: dict[tuple[_Conditions, ...], tuple[Together, Wanted]] = {}
-
-    def outcomes(
-        self, groups: Iterable[_Conditions], row: Row
-    ) -> Iterator[tuple[_Conditions, Sequence[tuple[Policy, object]]]]:
-        """Give for each group the policies whose condition does not pass, with what it gives."""
-        together = tuple(groups)
-        if len(together) > 1 and not self._are_often_asked(together):
-            for one in together:
-                yield from self.outcomes((one,), row)
-            return
-        asked, wanted = self._of(together)
-        outcomes = iter(asked.outcomes(row.bound(wanted)))
-        for group in together:
-            given = [(policy, next(outcomes)) for policy in group.policies]
-            yield group, [one for one in given if one[1] is not False]
-
-    def _are_often_asked(self, together: tuple[_Conditions, ...]) -> bool:
-        if together in self._compiled:
-            return True
-        times = self._times[together] = self._times.get(together, 0) + 1
-        return times > _SEEN_OFTEN and len(self._compiled) < _MOST_TOGETHER
-
-    def _of(self, together: tuple[_Conditions, ...]) -> tuple[Together, Wanted]:
-        compiled = self._compiled.get(together)
-        if compiled is None:
-            expressions = [one for group in together for one in group.expressions]
-            reading = sum((group.reading for group in together), Reading())
-            compiled = self._compiled[together] = Together(expressions), wanted_by(reading)
-        return compiled
-
-
-def _grouped(policies: Iterable[Policy]) -> dict[Policy, _Conditions]:
-    alike: dict[object, list[Policy]] = {}
-    for policy in policies:
-        reads = (policy.asks.variables, policy.asks.keys) if policy.each is None else None
-        alike.setdefault((policy.each, policy.on_change, reads), []).append(policy)
-    groups = [(group, _Conditions(group)) for group in alike.values()]
-    return {policy: conditions for group, conditions in groups for policy in group}
-
-
-def _is_personal(policy: Policy, *, alone: bool) -> bool:
-    """Whether tenants that write equal knobs may get different answers."""
-    if policy.depends.variables & OWN:
-        return True
-    if alone:
-        return False
-    return policy.on_change or policy.each is Each.RESET or policy.severity is Severity.INFO
-
-
-def why_not_asked(policy: Policy, subject: Subject) -> str | None:
-    """Why a policy has nothing to say of a tenant, whatever its condition; None where it is asked."""
-    if policy.on_change:
-        if subject.before is None:
-            return "it looks at a change, and no earlier set is known (base or live)"
-        if not subject.changed or not _is_concerned(policy, subject.changed):
-            return "it looks at a change, and no knob that it reads changes"
-    elif policy.severity is Severity.INFO and policy.each is None:
-        if not _is_concerned(policy, subject.literals):
-            return "an info speaks only where a knob that it reads is written"
-        if not _is_concerned(policy, subject.news):
-            return "with a base an info speaks only where a knob that it reads is written otherwise"
-    return _what_is_not_known(policy, subject)
-
-
-def _what_is_not_known(policy: Policy, subject: Subject) -> str | None:
-    if "live" in policy.asks.variables and subject.live is None:
-        return "it reads the live set, and that is not known"
-    if "reach" in policy.depends.variables and subject.reached is None:
-        return "no floor is in force"
-    if "reach_before" in policy.depends.variables and subject.reached_before is None:
-        return "no floor was in force before"
-    return None
-
-
-def _is_concerned(policy: Policy, names: Iterable[str]) -> bool:
-    """Whether a policy looks at one of these knobs, or at none at all: at labels, at the day."""
-    reads_some = policy.reads_all or bool(policy.reads)
-    return policy.looks_at(names) or not reads_some
-
-
-def _asked(policies: Iterable[Policy], subject: Subject) -> tuple[Policy, ...]:
-    return tuple(policy for policy in policies if why_not_asked(policy, subject) is None)
-
-
-def _names(each: Each, subject: Subject) -> Iterable[str]:
-    """The knobs for which an `each` policy is asked; none of whose value nothing is known."""
-    names = subject.omitted if each is Each.RESET else subject.effective.origins
-    if subject.faulty:
-        return [name for name in names if name not in subject.faulty]
-    return names
-
-
-def _is_about(policy: Policy, subject: Subject, name: str | None) -> bool:
-    """Whether a policy is asked for a knob: with a base, an info only for one that is written otherwise than there."""
-    if name is None or policy.severity is not Severity.INFO or policy.each is Each.RESET:
-        return True
-    return subject.base is None or name in subject.news
-
-
-def _order(found: _Found) -> tuple[int, int]:
-    return found.order

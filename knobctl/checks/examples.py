@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
-from knobctl.checks.asking import Asking, why_not_asked
+from knobctl.checks.asking import Asking
+from knobctl.checks.concerns import why_not_asked
 from knobctl.checks.places import value_at
 from knobctl.checks.subject import Subject
 from knobctl.documents.layers import resolve

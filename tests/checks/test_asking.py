@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knobctl.checks.asked_knob import asked_knob
-from knobctl.checks.asking import Asking, why_not_asked
+from knobctl.checks.asking import Asking
+from knobctl.checks.concerns import why_not_asked
 from knobctl.checks.expressions import VARIABLES, ExpressionError, activation
 from knobctl.checks.policies import Each, Policy, load_policies
 from knobctl.checks.subject import Subject
