@@ -244,4 +244,4 @@ def test_no_schema_lets_a_misspelt_knob_through(inside: Inside, more: dict[str, 
     for command in ("validate", "check"):
         result = inside(command, "--format", "json")
         assert (result.code, result.rules) == (4, ["unknown-knob"])
-    assert "did you mean floor?" in result.out
+        assert "did you mean floor?" in result.out
