@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from knobctl.fusion import Reach
-    from knobctl.fusion.reach import Names
+    from knobctl.fusion.row import Names
 
 _NUMBERS: Final = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 

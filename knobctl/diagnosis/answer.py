@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from knobctl.fusion.reach import Names
+    from knobctl.fusion.row import Names
 
 BANDS: Final = 20
 """Of the histogram in an answer, from 0 to 1."""

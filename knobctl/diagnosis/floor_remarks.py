@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from knobctl.diagnosis.answer import RankerState
     from knobctl.fusion import Row as FusionRow
-    from knobctl.fusion.reach import Names
+    from knobctl.fusion.row import Names
 
 LOST_EVERYTHING: Final = (Verdict.FLOOR_REMOVED_ALL, Verdict.REMOVED_UNCOUNTED)
 _ORDINALS: Final = ("", "first", "second", "third")

@@ -13,7 +13,7 @@ from knobctl.text import count, joined, number_word, visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from knobctl.fusion.reach import Names
+    from knobctl.fusion.row import Names
 
 RECENCY: Final = ("recency",)
 """What only the ranker that looks at no query found."""

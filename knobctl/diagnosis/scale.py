@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from knobctl.diagnosis.tenant_knobs import TenantKnobs
     from knobctl.fusion import Reach
     from knobctl.fusion import Row as FusionRow
-    from knobctl.fusion.reach import Names
+    from knobctl.fusion.row import Names
 
 SLACK: Final = 1e-9
 """Scores of other summation orders and of float32 apart, two scores this near are one."""

@@ -9,7 +9,8 @@ do not divide the sum, count ranks from 0 or let a weight divide the rank are a 
 
 from knobctl.fusion.formula import NORMALISED, Formula, Scale, Weighs
 from knobctl.fusion.numbers import Number, exact
-from knobctl.fusion.reach import Reach, Row, Verdict, reach
+from knobctl.fusion.reach import Reach, reach
+from knobctl.fusion.row import Row, Verdict
 from knobctl.fusion.scores import ceiling, deepest_rank, exact_score, fused_score
 from knobctl.fusion.setup import Setup
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from knobctl.fusion.formula import Scale, Weighs
 
 if TYPE_CHECKING:
-    from knobctl.fusion.reach import Names, Row
+    from knobctl.fusion.row import Names, Row
     from knobctl.fusion.setup import Setup
 
 

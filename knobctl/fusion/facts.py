@@ -10,7 +10,8 @@ from knobctl.fusion.scores import SUMMED_FIRST
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from knobctl.fusion.reach import Names, Reach
+    from knobctl.fusion.reach import Reach
+    from knobctl.fusion.row import Names
 
 MOST: Final = 2**63 - 1
 """The largest whole number of CEL: a floor near 0 reaches to deeper ranks."""

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from knobctl.fusion.formula import Scale, Weighs
 from knobctl.fusion.numbers import rounded_down, safely_below
+from knobctl.fusion.row import Row
 from knobctl.fusion.scores import last_rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from knobctl.fusion.row import Names
     from knobctl.fusion.setup import Setup
 
 EDGE: Final = Fraction(1, 10**9)
@@ -26,52 +27,7 @@ MOST_DECIMALS: Final = 12
 MOST_RANKERS: Final = 6
 """Up to here every set of rankers is looked at (665 rows); beyond, all, all but one, and one alone."""
 
-Names: TypeAlias = tuple[str, ...]
 T = TypeVar("T")
-
-
-class Verdict(StrEnum):
-    """What a floor does to hits found by one set of rankers."""
-
-    SELECTIVE = "selective"
-    """Some ranks pass, some do not."""
-    UNREACHABLE = "unreachable"
-    """No rank passes."""
-    VACUOUS = "vacuous"
-    """Every row that the lists hold passes."""
-    ON_EDGE = "on_edge"
-    """The floor is the ceiling, within 1e-9: rank 1 passes or fails by summation order."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """What a floor does to hits found by exactly `found_by` while `live` are the rankers that answered."""
-
-    live: Names
-    found_by: Names
-    ceiling: Fraction
-    """Best reachable score: first in each of the rankers that found it."""
-    lowest: Fraction
-    """Score of a hit that is last in each of the lists; 0 where a depth is unknown."""
-    deepest_rank: int
-    """Last rank, counted from 1, that passes, the same in each list when there are several; 0 if none does."""
-    depth: int | None
-    """The last rank that all of the lists hold; None where it is unknown."""
-    within_depth: bool
-    """Whether every rank that all of the lists hold passes ("all")."""
-    unreachable: bool
-    vacuous: bool
-    """Whether every row passes, wherever it stands in the lists."""
-    on_edge: bool
-
-    @property
-    def verdict(self) -> Verdict:
-        """The one word for the row: the edge comes before yes and no."""
-        if self.on_edge:
-            return Verdict.ON_EDGE
-        if self.unreachable:
-            return Verdict.UNREACHABLE
-        return Verdict.VACUOUS if self.vacuous else Verdict.SELECTIVE
 
 
 @dataclass(frozen=True)
@@ -269,13 +225,9 @@ class Reach:
         constant = self.constant(ranker)
         return Fraction(self.units[ranker] * (constant + 1), whole * (constant + rank))
 
-    def largest_share(self, live: Names) -> Fraction:
-        """The least that the best row can score: what the heaviest ranker's first row scores alone."""
-        return self.best(live)
-
     def can_be_empty(self, live: Names) -> bool:
         """Whether the floor can remove every row although the live rankers returned some."""
-        return self.setup.floor > self.largest_share(live)
+        return self.setup.floor > self.best(live)
 
     @cached_property
     def never_empty(self) -> bool:
@@ -290,7 +242,7 @@ class Reach:
     @property
     def least_best_score(self) -> Fraction:
         """The least that the best row scores, whichever rankers are live."""
-        return min(self.largest_share(live) for live in self.live_sets)
+        return min(self.best(live) for live in self.live_sets)
 
     def removes_nothing(self, live: Names) -> bool:
         """Whether the floor is at or under the lowest score that any list can hold."""

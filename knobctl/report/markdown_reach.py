@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from knobctl.changes.comparing import TenantDiff
     from knobctl.fusion import Reach, Setup
-    from knobctl.fusion.reach import Names
+    from knobctl.fusion.row import Names
 
 _FEW: Final = 3
 """Of more rankers than these, only each alone and all together are shown."""

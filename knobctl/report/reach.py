@@ -6,10 +6,10 @@ import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.errors import ExitCode
+from knobctl.fusion import Verdict
 from knobctl.fusion.doubles import float_outcomes
 from knobctl.fusion.formula import Scale, Weighs
 from knobctl.fusion.numbers import number_text, rank_text
-from knobctl.fusion.reach import Verdict
 from knobctl.report.reach_words import named, notes
 from knobctl.text import number_word, visible
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from knobctl.fusion import Reach, Row, Setup
-    from knobctl.fusion.reach import Names
+    from knobctl.fusion.row import Names
 
 WIDTH: Final = 80
 
@@ -176,7 +176,7 @@ def reach_facts(reached: Reach) -> dict[str, Any]:
                 "live": list(live),
                 "can_be_empty": reached.can_be_empty(live),
                 "removes_nothing": reached.removes_nothing(live),
-                "best_row_scores_at_least": str(reached.largest_share(live)),
+                "best_row_scores_at_least": str(reached.best(live)),
             }
             for live in reached.live_sets
         ],

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from knobctl.fusion import Reach, Row
-    from knobctl.fusion.reach import Names
+    from knobctl.fusion.row import Names
 
 RECENCY: Final = "recency"
 """The ranker that looks at no query."""
