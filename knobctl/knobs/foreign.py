@@ -82,7 +82,8 @@ def verify_knobs(knobs: Sequence[Knob], source: str) -> None:
 
     Raises:
         InputError: For a default that the knob does not accept, a role given twice, an enum in the
-            role of a number, a floor on a distance, or a fusion that none of our formulas is.
+            role of a number, a floor on a distance, a fusion that none of our formulas is, or values that
+            none of them can take.
     """
     roles: dict[str, str] = {}
     for knob in knobs:
@@ -91,6 +92,7 @@ def verify_knobs(knobs: Sequence[Knob], source: str) -> None:
             raise InputError(f"{where} has a default that it does not take: {knob.default!r}")
         _verify_direction(knob, where)
         _verify_formula(knob, where)
+        _verify_range(knob, where)
         if knob.role is None:
             continue
         if knob.role in roles:
@@ -149,6 +151,25 @@ def _verify_formula(knob: Knob, where: str) -> None:
                 hint="leave the role out where scores are fused in another way: a score that is computed "
                 "from the other hits of its list has no ceiling to hold a floor against",
             ) from error
+
+
+def _verify_range(knob: Knob, where: str) -> None:
+    """Refuse a range with values with which nothing can be computed: policies would be asked about nothing."""
+    role = knob.role or ""
+    if role != "fusion.k" and not role.startswith(("fusion.weight.", "depth.")):
+        return
+    if not role.startswith("fusion.weight.") and knob.type is not KnobType.INT32:
+        raise InputError(f"{where} has the role {role}; ranks are whole numbers: type integer")
+    least = 1 - knob.first_rank if role == "fusion.k" else 0
+    means_default = knob.minimum == knob.unset == 0
+    if knob.minimum is None or (knob.minimum < least and not means_default):
+        raise InputError(
+            f"{where} has the role {role} and takes {'any number' if knob.minimum is None else spelled(knob.minimum)}",
+            hint=f"give it a minimum of {least} or more: below, "
+            + (
+                "the first row divides by 0" if role == "fusion.k" else "there is nothing to reckon"
+            ),
+        )
 
 
 def _verify_alike(knobs: Sequence[Knob], source: str) -> None:

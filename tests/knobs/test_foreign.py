@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -167,3 +168,25 @@ def test_what_contradicts_itself_is_refused(
     """One fusion has one formula, and only the knobs of fusion speak of it."""
     with pytest.raises(InputError, match=words):
         load_catalogue(write_foreign_schema(tmp_path, **knobs))
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"type": "number", "minimum": 1}, "ranks are whole numbers"),
+        ({"minimum": -1}, "takes -1"),
+        ({"minimum": 0, "x-knob": {"first_rank": 0, "unset": None}}, "takes 0"),
+        ({"x-knob": {"role": "fusion.weight.vector"}, "type": "number", "minimum": -1}, "takes -1"),
+        ({"x-knob": {"role": "depth.vector"}, "type": "number", "minimum": 1}, "whole numbers"),
+    ],
+)
+def test_values_with_which_nothing_can_be_computed_are_refused(
+    tmp_path: Path, more: dict[str, Any], words: str
+) -> None:
+    """A tenant with such a one would pass every policy that asks for the arithmetic."""
+    knob = {"type": "integer", "maximum": 100, **more}
+    knob["x-knob"] = {"role": "fusion.k", "default": 60, **more.get("x-knob", {})}
+    path = tmp_path / "engine.json"
+    path.write_text(json.dumps({"properties": {"asked": knob}}))
+    with pytest.raises(InputError, match=words):
+        load_catalogue(path)
