@@ -234,6 +234,23 @@ def test_an_engine_with_the_two_given_methods_gives_the_verdict_and_says_what_it
     assert len(answer["not_known"]) == 2
 
 
+def test_a_value_that_no_document_can_say_is_drift(inside: Inside) -> None:
+    """A mode of a newer engine; a field that the schema does not know at all is none."""
+    inside.write("token", "acme-token")
+    inside.write("acme.yaml", "tenant: acme\nknobs: {rrf_k: 30}\n")
+    with GivenEngine() as engine:
+        there = ("--engine", engine.url, "--token-file", "token")
+        engine.sets["acme"] = {"rrfK": 30, "futureKnob": 1}
+        assert inside("drift", *there).code == 0
+        engine.sets["acme"] = {"rrfK": 30, "gateMode": "SHADOW"}
+        result = inside("drift", *there)
+        answer = inside("drift", "--format", "json", *there).json
+    assert result.code == 3
+    assert "  unknown to the schema, a push would lose them: gate_mode" in result.out.splitlines()
+    assert faults_of(answer, SCHEMA) == []
+    assert answer["tenants"][0]["unreadable"] == {"gate_mode": "SHADOW"}
+
+
 def test_an_engine_out_of_reach_is_no_verdict(inside: Inside) -> None:
     """Exit 8, nothing on stdout."""
     inside.write("acme.yaml", "tenant: acme\nknobs: {rrf_k: 30}\n")
