@@ -9,28 +9,23 @@ from knobctl.checks.subjects import faulty_knobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from datetime import date
 
     from knobctl.checks.earlier import Earlier
-    from knobctl.checks.grounds import Grounds
+    from knobctl.checks.grounds import Grounds, Moment
     from knobctl.documents.model import Document, Effective
     from knobctl.finding import Finding
     from knobctl.knobs import KnobValue
 
 
 def demanded(
-    now: Grounds,
-    live: Mapping[str, Mapping[str, KnobValue]] | None,
-    earlier: Earlier | None,
-    today: date,
+    now: Grounds, moment: Moment, earlier: Earlier | None
 ) -> Iterator[tuple[Effective, list[Finding]]]:
     """Judge every judged tenant's changes by what its fleet demands of evidence.
 
     Args:
         now: The documents, and what they are judged by.
-        live: By tenant, what the engine holds.
+        moment: The day, and what the engine holds.
         earlier: The base; where given, changes are counted from there.
-        today: The day.
 
     Yields:
         Each tenant of which anything is said, resolved, and what.
@@ -45,13 +40,13 @@ def demanded(
             continue
         fleet = now.fleet_of(tenant)
         demand = demands.get(id(fleet)) if fleet else None
-        before = _before(now, tenant, live, earlier) if demand else None
+        before = _before(now, tenant, moment, earlier) if demand else None
         if demand is None or before is None:
             continue
         faulty = faulty_knobs(now, tenant)
         encoder = _encoder_before(tenant, earlier)
         moved = Moved(repository.effective(tenant), before, faulty, encoder)
-        found = list(evidence_findings(moved, demand, files, today))
+        found = list(evidence_findings(moved, demand, files, moment.today))
         if found:
             yield moved.effective, found
 
@@ -67,7 +62,7 @@ def _encoder_before(tenant: Document, earlier: Earlier | None) -> str | None:
 def _before(
     now: Grounds,
     tenant: Document,
-    live: Mapping[str, Mapping[str, KnobValue]] | None,
+    moment: Moment,
     earlier: Earlier | None,
 ) -> Mapping[str, KnobValue] | None:
     """What was in force before; the platform defaults for a tenant that the base does not have."""
@@ -76,5 +71,5 @@ def _before(
         document = earlier.document(tenant)
         then = earlier.then.repository.effective(document).values if document else {}
         return {**catalogue.defaults, **then}
-    held = (live or {}).get(tenant.name)
+    held = (moment.live or {}).get(tenant.name)
     return catalogue.effective(held) if held is not None else None

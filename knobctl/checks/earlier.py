@@ -11,14 +11,12 @@ from knobctl.checks.subjects import subject_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from datetime import date
 
-    from knobctl.checks.grounds import Grounds
+    from knobctl.checks.grounds import Grounds, Moment
     from knobctl.checks.subject import Subject
     from knobctl.checks.telling import Hit
     from knobctl.documents.model import Document
     from knobctl.finding import Finding
-    from knobctl.knobs import KnobValue
 
 _Key: TypeAlias = tuple[object, ...]
 
@@ -52,22 +50,18 @@ class Earlier:
         self,
         then: Grounds,
         now: Grounds,
-        *,
-        live: Mapping[str, Mapping[str, KnobValue]] | None,
-        today: date,
+        moment: Moment,
     ) -> None:
         """Take the two states.
 
         Args:
             then: The base.
             now: The present state.
-            live: By tenant, what the engine holds: a fact for both.
-            today: The day, for both.
+            moment: The day, and what the engine holds: facts for both.
         """
-        self.then, self.now = then, now
-        self._live, self._today = live, today
-        self._asking = Asking(then.policies.in_force, alone=live is None)
-        self._waiving = then.waiving(today)
+        self.then, self.now, self.moment = then, now, moment
+        self._asking = Asking(then.policies.in_force, alone=moment.live is None)
+        self._waiving = then.waiving(moment.today)
         self._other_layers = now.repository.layers_unlike(then.repository)
         self._documents: dict[int, Document | None] = {}
         self._seen: set[int] = set()
@@ -92,7 +86,7 @@ class Earlier:
 
     def _judged(self, document: Document) -> Stood:
         self._seen.add(id(document))
-        subject = subject_of(self.then, document, live=self._live, today=self._today)
+        subject = subject_of(self.then, document, self.moment)
         found = [finding_of(hit, subject) for hit in self._asking.hits(subject)]
         told = self._waiving.waived(found, document, subject.exact)
         return Stood(subject, {_key(one): one for one in told})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from knobctl.checks.rules import EVIDENCE_RULES, RULES
 from knobctl.checks.validation import Validation, validate_documents
@@ -11,7 +11,7 @@ from knobctl.documents.model import RULE_KINDS, Kind
 from knobctl.finding import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from datetime import date
 
     from knobctl.checks.policies import Policies
@@ -19,8 +19,18 @@ if TYPE_CHECKING:
     from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
     from knobctl.finding import Finding
+    from knobctl.knobs import KnobValue
 
 _RULING: Final = RULE_KINDS | {Kind.FLEET}
+
+
+class Moment(NamedTuple):
+    """When documents are judged."""
+
+    today: date
+    """The day, for waivers and evidence."""
+    live: Mapping[str, Mapping[str, KnobValue]] | None = None
+    """By tenant, the canonical set that the engine holds; None where that is not known."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

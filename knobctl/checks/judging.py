@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from knobctl.checks.grounds import Grounds, earlier_grounds, grounds_of, policies_of, validated
+from knobctl.checks.grounds import (
+    Grounds,
+    Moment,
+    earlier_grounds,
+    grounds_of,
+    policies_of,
+    validated,
+)
 from knobctl.checks.report import Report, ordered
 from knobctl.checks.standing import marked
 from knobctl.documents.model import RULE_KINDS
@@ -65,12 +72,12 @@ def check_repository(
     now = grounds_of(repository, fleet)
     if not now.policies.in_force:
         raise UsageError("0 policies are in force; nothing would be checked")
-    waiving = now.waiving(today)
+    moment, waiving = Moment(today, live), now.waiving(today)
     if base is None:
-        findings, later = _alone(now, waiving, live, today)
+        findings, later = _alone(now, waiving, moment)
     else:
         then = earlier_grounds(base, now)
-        findings, later = _compared(now, then, waiving, live, today), []
+        findings, later = _compared(now, then, waiving, moment), []
     report = _report("check", repository, now.weighed(findings))
     report.later = later
     report.policies = len(now.policies.in_force)
@@ -83,18 +90,17 @@ def check_repository(
 def _alone(
     now: Grounds,
     waiving: Waiving,
-    live: Mapping[str, Mapping[str, KnobValue]] | None,
-    today: date,
+    moment: Moment,
 ) -> tuple[list[Finding], list[Answers]]:
     """Judge documents by themselves, or with what the engine holds."""
     from knobctl.checks.tenants import policy_findings
 
     findings, later = [*now.findings, *now.strangers()], []
-    for answer in policy_findings(now, waiving, live=live, today=today):
+    for answer in policy_findings(now, waiving, moment):
         findings += answer.findings
         if answer.infos:
             later.append(answer)
-    findings += _demanded(now, waiving, live, None, today)
+    findings += _demanded(now, waiving, moment, None)
     return [*findings, *now.stale(waiving)], later
 
 
@@ -102,8 +108,7 @@ def _compared(
     now: Grounds,
     then: Grounds,
     waiving: Waiving,
-    live: Mapping[str, Mapping[str, KnobValue]] | None,
-    today: date,
+    moment: Moment,
 ) -> list[Finding]:
     """Judge documents and what they were, and mark what they had already."""
     from knobctl.checks.earlier import Earlier
@@ -113,11 +118,11 @@ def _compared(
     had = then.weighed([*then.findings, *then.strangers()])
     has = now.weighed([*now.findings, *now.strangers()])
     findings = marked(has, repository, had, base)
-    earlier = Earlier(then, now, live=live, today=today)
-    comparing = Comparing(earlier, waiving, live=live, today=today)
+    earlier = Earlier(then, now, moment)
+    comparing = Comparing(earlier, waiving)
     for answer in comparing.answers():
         findings += answer.findings
-    findings += _demanded(now, waiving, live, earlier, today)
+    findings += _demanded(now, waiving, moment, earlier)
     stale = now.weighed(now.stale(waiving))
     if stale:
         stale = marked(stale, repository, earlier.stale(comparing.same), base)
@@ -127,17 +132,16 @@ def _compared(
 def _demanded(
     now: Grounds,
     waiving: Waiving,
-    live: Mapping[str, Mapping[str, KnobValue]] | None,
+    moment: Moment,
     earlier: Earlier | None,
-    today: date,
 ) -> list[Finding]:
     """What fleets demand of a change, where one is known."""
-    if live is None and earlier is None:
+    if moment.live is None and earlier is None:
         return []
     from knobctl.checks.changing import demanded
 
     findings: list[Finding] = []
-    for changed, found in demanded(now, live, earlier, today):
+    for changed, found in demanded(now, moment, earlier):
         findings += waiving.waived(found, changed.document, changed.exact)
     return findings
 

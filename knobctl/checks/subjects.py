@@ -7,21 +7,18 @@ from typing import TYPE_CHECKING
 from knobctl.checks.subject import Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from datetime import date
+    from collections.abc import Collection, Iterator
 
-    from knobctl.checks.grounds import Grounds
+    from knobctl.checks.grounds import Grounds, Moment
     from knobctl.documents.model import Document, Effective
     from knobctl.documents.repository import Repository
-    from knobctl.knobs import KnobValue
 
 
-def subject_of(  # noqa: PLR0913  each is a fact that policies can ask for
+def subject_of(
     grounds: Grounds,
     tenant: Document,
+    moment: Moment,
     *,
-    live: Mapping[str, Mapping[str, KnobValue]] | None,
-    today: date,
     base: Effective | None = None,
     unchanged: bool = False,
     revision: str = "",
@@ -31,8 +28,7 @@ def subject_of(  # noqa: PLR0913  each is a fact that policies can ask for
     Args:
         grounds: The state of the repository that has it.
         tenant: Its document.
-        live: By tenant, what the engine holds; None where that is not known.
-        today: The day.
+        moment: The day, and what the engine holds.
         base: What the revision that is compared with has for it, resolved.
         unchanged: Whether that is the same.
         revision: What that revision is called.
@@ -44,9 +40,9 @@ def subject_of(  # noqa: PLR0913  each is a fact that policies can ask for
         base=base,
         unchanged=unchanged,
         revision=revision,
-        live=live.get(tenant.name) if live is not None else None,
+        live=moment.live.get(tenant.name) if moment.live is not None else None,
         fleet=fleet.value if fleet else None,
-        today=today.isoformat(),
+        today=moment.today.isoformat(),
         faulty=faulty_knobs(grounds, tenant),
     )
 

@@ -12,16 +12,14 @@ from knobctl.checks.subjects import subject_of
 from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from datetime import date
+    from collections.abc import Collection, Iterator
 
     from knobctl.checks.earlier import Earlier
-    from knobctl.checks.grounds import Grounds
+    from knobctl.checks.grounds import Grounds, Moment
     from knobctl.checks.subject import Subject
     from knobctl.checks.telling import Hit
     from knobctl.checks.waivers import Waiving
     from knobctl.documents.model import Document
-    from knobctl.knobs import KnobValue
 
 
 class Answers(NamedTuple):
@@ -50,29 +48,26 @@ class Answers(NamedTuple):
 def policy_findings(
     now: Grounds,
     waiving: Waiving,
-    *,
-    live: Mapping[str, Mapping[str, KnobValue]] | None,
-    today: date,
+    moment: Moment,
 ) -> Iterator[Answers]:
     """Ask every policy of every judged tenant, where there is no base.
 
     Args:
         now: The documents, and what they are judged by.
         waiving: The waivers.
-        live: By tenant, what the engine holds; None where that is not known.
-        today: The day.
+        moment: The day, and what the engine holds.
 
     Yields:
         What is said of each tenant of which anything is.
     """
-    asking = Asking(now.policies.in_force, alone=live is None)
+    asking = Asking(now.policies.in_force, alone=moment.live is None)
     for tenant in now.repository.tenants:
-        subject = subject_of(now, tenant, live=live, today=today)
+        subject = subject_of(now, tenant, moment)
         hits = asking.hits(subject)
         if not hits:
             continue
         quiet: tuple[Hit, ...] = ()
-        if live is None and not subject.faulty:
+        if moment.live is None and not subject.faulty:
             quiet = tuple(hit for hit in hits if _is_quiet(hit, waiving.rules))
             hits = [hit for hit in hits if not _is_quiet(hit, waiving.rules)]
         found = [finding_of(hit, subject) for hit in hits]
@@ -89,32 +84,27 @@ def _is_quiet(hit: Hit, loud: Collection[str]) -> bool:
 class Comparing:
     """Asks the policies of a branch: in full of what it changes, and of the rest what was said before."""
 
-    def __init__(
-        self,
-        earlier: Earlier,
-        waiving: Waiving,
-        *,
-        live: Mapping[str, Mapping[str, KnobValue]] | None,
-        today: date,
-    ) -> None:
+    def __init__(self, earlier: Earlier, waiving: Waiving) -> None:
         """Take the two states.
 
         Args:
             earlier: The base, with the present state.
             waiving: The present waivers.
-            live: By tenant, what the engine holds.
-            today: The day.
         """
         self._earlier, self._waiving = earlier, waiving
-        self._subject = partial(subject_of, earlier.now, live=live, today=today)
+        self._subject = partial(subject_of, earlier.now, moment=earlier.moment)
         policies = earlier.now.policies.in_force
         heavy = [one for one in policies if one.severity is not Severity.INFO]
         self._of_changed = Asking(policies, alone=False)
-        self._of_same = Asking([one for one in heavy if not one.on_change], alone=live is None)
+        self._of_same = Asking(
+            [one for one in heavy if not one.on_change], alone=earlier.moment.live is None
+        )
         waived_infos = [
             one for one in policies if one.severity is Severity.INFO and one.id in waiving.rules
         ]
-        self._of_waivers = Asking(waived_infos, alone=live is None) if waived_infos else None
+        self._of_waivers = (
+            Asking(waived_infos, alone=earlier.moment.live is None) if waived_infos else None
+        )
         self.same: list[Document] = []
         """The tenants that are unchanged."""
 
