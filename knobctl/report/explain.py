@@ -14,8 +14,9 @@ from knobctl.fusion.numbers import number_text
 from knobctl.fusion.reach import EDGE
 from knobctl.knobs import KnobType
 from knobctl.knobs.fusion_setup import fusion_setup
+from knobctl.report.bound_words import bound_words, stage_words
 from knobctl.report.reach import aligned, passes
-from knobctl.report.score_words import bound_words, ranks_from, stage_words
+from knobctl.report.score_words import ranks_from
 from knobctl.text import spelled, visible
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from knobctl.fusion import exact
 from knobctl.fusion.numbers import number_text, rounded_down
 from knobctl.report.explain import EVIDENCE_DUE, topical, zero_words
 from knobctl.report.reach import reach_facts
-from knobctl.report.value_words import Effect, effect_of
+from knobctl.report.value_words import effect_of
 from knobctl.text import spelled, visible
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from knobctl.knobs import Catalogue, Knob, KnobValue
+    from knobctl.report.effect import Effect
 
 
 class Meaning(StrEnum):
