@@ -113,9 +113,11 @@ def findings_text(session: Session, report: Report) -> str:
     return rendered(report, colored=session.settings.colored(sys.stdout), shown=shown)
 
 
-def answer_errors(session: Session, command: str, report: Report) -> ExitCode:
+def answer_errors(
+    session: Session, command: str, report: Report, *, exit_zero: bool = False
+) -> ExitCode:
     """Answer with the errors that stopped a command; nothing was written."""
-    code = ExitCode.FINDINGS
+    code = ExitCode.OK if exit_zero else ExitCode.FINDINGS
     document = {
         "version": 1,
         "command": command,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "--unmanaged", is_flag=True, help="Name the live sets that no document here asks for, too."
 )
+@click.option("--exit-zero", is_flag=True, help="Exit 0 for drift and findings too.")
 @parallelism_option
 @common_options(engine=True, formats=("text", "json", "markdown"))
 def command(
@@ -38,6 +39,7 @@ def command(
     where: str | None,
     tenant: str | None,
     unmanaged: bool,
+    exit_zero: bool,
     parallelism: int,
 ) -> ExitCode:
     """Say whether live is what the files say; where not, which side moved, who did it and when.
@@ -55,13 +57,13 @@ def command(
         repository, fleet = choose(session, paths, tenant=tenant, selection=selection)
         report = validate_repository(repository)
         if report.errors:
-            return answer_errors(session, "drift", report)
+            return answer_errors(session, "drift", report, exit_zero=exit_zero)
         # Without live, as the files are judged alone: that live differs is not an error of theirs.
         report = check_repository(repository, today=session.today, fleet=fleet)
         if unmanaged and repository.unread:
             session.notice(f"{repository.unread[0]} cannot be read; its tenants look unmanaged")
         drift = find_drift(repository, session.engine, parallelism=parallelism, unmanaged=unmanaged)
-        code = gravest(_codes(drift, report))
+        code = _code(drift, report, exit_zero=exit_zero)
         _answer(
             session,
             drift,
@@ -73,12 +75,16 @@ def command(
         return code
 
 
-def _codes(drift: Drift, report: Report) -> list[ExitCode]:
-    return [
-        ExitCode.ENGINE if drift.unread else ExitCode.OK,
-        report.exit_code(),
-        ExitCode.CHANGES if drift.found else ExitCode.OK,
-    ]
+def _code(drift: Drift, report: Report, *, exit_zero: bool) -> ExitCode:
+    code = gravest(
+        [
+            ExitCode.ENGINE if drift.unread else ExitCode.OK,
+            report.exit_code(),
+            ExitCode.CHANGES if drift.found else ExitCode.OK,
+        ]
+    )
+    zeroed = exit_zero and code in {ExitCode.CHANGES, ExitCode.FINDINGS}
+    return ExitCode.OK if zeroed else code
 
 
 def _ways(

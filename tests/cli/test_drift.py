@@ -332,6 +332,18 @@ def test_pull_and_rollback_end_it(inside: Inside) -> None:
     assert moves(told(inside)) == {"acme": {"mmr_lambda": "live", "rrf_k": "live"}}
 
 
+def test_exit_zero_is_for_drift_and_findings_and_nothing_else(inside: Inside) -> None:
+    """What is told stays; an engine that is not there is no 0."""
+    pushed(inside, acme="rrf_k: 30")
+    inside.hold(rrf_k=50)
+    answer = told(inside, "--exit-zero")
+    assert (answer["exit_code"], moves(answer)) == (0, {"acme": {"rrf_k": "live"}})
+    assert inside("drift", "--exit-zero", "--engine", "http://127.0.0.1:9").code == 8
+    inside.write("acme.yaml", "tenant: acme\nknobs: {rrf_k: many}\n")
+    answer = told(inside, "--exit-zero")
+    assert (answer["exit_code"], len(answer["findings"])) == (0, 1)
+
+
 VALUES = st.fixed_dictionaries(
     {},
     optional={
