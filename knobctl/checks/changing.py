@@ -38,15 +38,20 @@ def demanded(
     for tenant in repository.tenants:
         if earlier and earlier.is_unchanged(tenant):
             continue
-        fleet = now.fleet_of(tenant)
-        demand = demands.get(id(fleet)) if fleet else None
-        before = _before(now, tenant, moment, earlier) if demand else None
-        if demand is None or before is None:
+        # Of several fleets none may take away what another one demands.
+        over = [now.fleet] if now.fleet else repository.fleets_including(tenant)
+        asking = [demand for demand in map(demands.get, map(id, over)) if demand]
+        before = _before(now, tenant, moment, earlier) if asking else None
+        if before is None:
             continue
         faulty = faulty_knobs(now, tenant)
         encoder = _encoder_before(tenant, earlier)
         moved = Moved(repository.effective(tenant), before, faulty, encoder)
-        found = list(evidence_findings(moved, demand, files, moment.today))
+        found = [
+            one
+            for demand in asking
+            for one in evidence_findings(moved, demand, files, moment.today)
+        ]
         if found:
             yield moved.effective, found
 

@@ -212,11 +212,15 @@ class Repository:
         """
         if named is not None or not self.fleets:
             return named
+        including = self.fleets_including(tenant)
+        return including[0] if len(including) == 1 else None
+
+    def fleets_including(self, tenant: Document) -> list[Document]:
+        """The fleets under one of which a tenant is judged: the default one, else all whose `include` names its file."""
         over = self.fleets_of(tenant)
         default = self.settings.default_fleet or "default"
         of_default = [fleet for fleet in over if fleet.name == default]
-        including = of_default or [fleet for fleet in over if "include" in fleet.value]
-        return including[0] if len(including) == 1 else None
+        return of_default or [fleet for fleet in over if "include" in fleet.value]
 
     def within(self, fleet: Document | None) -> Repository:
         """Leave only the tenants of a fleet judged, with what is wrong with their files and the shared ones.

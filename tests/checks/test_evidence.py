@@ -292,6 +292,15 @@ def test_against_a_branch_it_is_the_branch_that_changes(inside: Inside) -> None:
     ]
 
 
+def test_a_further_fleet_takes_no_demand_away(inside: Inside) -> None:
+    """Whatever else includes the file: the gate stops what the push of the demanding fleet would refuse."""
+    write(inside, fleet=FLEET.replace("default", "prod\ninclude: ['*.yaml']", 1))
+    assert [one["rule"] for one in found(inside, "--live", *ENGINE)] == ["evidence-missing"]
+    inside.write("more.yaml", "fleet: more\ninclude: ['*.yaml']\n")
+    assert [one["rule"] for one in found(inside, "--live", *ENGINE)] == ["evidence-missing"]
+    assert found(inside, "--live", *ENGINE, "--fleet", "more") == []
+
+
 def commit(inside: Inside) -> None:
     """Make a Git repository of the folder."""
     who = ("-c", "user.name=n", "-c", "user.email=n@example.org")
