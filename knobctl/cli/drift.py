@@ -19,6 +19,7 @@ from knobctl.errors import ExitCode, UsageError, gravest
 if TYPE_CHECKING:
     from knobctl.changes.drift import Drift
     from knobctl.checks.report import Report
+    from knobctl.documents.repository import Repository
     from knobctl.report.drift import Ways
 
 
@@ -70,7 +71,7 @@ def command(
             report,
             code,
             fleet=fleet.name if fleet else None,
-            ways=_ways(session, paths, labels, where),
+            ways=_ways(session, repository, paths, labels, where),
         )
         return code
 
@@ -88,15 +89,25 @@ def _code(drift: Drift, report: Report, *, exit_zero: bool) -> ExitCode:
 
 
 def _ways(
-    session: Session, paths: tuple[str, ...], labels: tuple[str, ...], where: str | None
+    session: Session,
+    repository: Repository,
+    paths: tuple[str, ...],
+    labels: tuple[str, ...],
+    where: str | None,
 ) -> Ways:
+    from knobctl.documents.repository import repository_root
     from knobctl.report.drift import Ways
 
     chosen = [*paths]
     for label in labels:
         chosen += ["-l", label]
     chosen += ["--where", where] if where else []
-    return Ways(apply=shlex.join(["knobctl", "apply", *chosen]), place=session.typed_place)
+    pulls_here = repository.root.is_relative_to(repository_root(session.cwd)[0])
+    return Ways(
+        apply=shlex.join(["knobctl", "apply", *chosen]),
+        place=session.typed_place,
+        pull_from="" if pulls_here else str(repository.root),
+    )
 
 
 def _answer(

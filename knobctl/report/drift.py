@@ -55,6 +55,8 @@ class Ways:
     """Pushes what was looked at."""
     place: str
     """Options that lead another command to the same engine, to be appended."""
+    pull_from: str = ""
+    """The folder in which a pull edits these files; empty where that is the working folder."""
 
 
 def headline(drift: Drift, report: Report) -> str:
@@ -267,10 +269,14 @@ def _what_to_do(drift: Drift, ways: Ways) -> Iterator[str]:
     if edited:
         newer = [one.tenant for one in drift.differing if one.moved is Moved.BOTH]
         loss = f", and lose what the file of {listed(newer)} changed since" if newer else ""
-        yield f"adopt what is live{loss}: {naming('knobctl pull', edited)}{visible(ways.place)}"
+        yield f"adopt what is live{loss}{_pull(edited, ways)}"
     if drift.differing:
         what = "take it back" if edited else "push the files"
         yield f"{what}: {visible(ways.apply)}{visible(ways.place)}"
     if drift.unmanaged:
-        names = [one.tenant for one in drift.unmanaged]
-        yield f"give them a document: {naming('knobctl pull', names)}{visible(ways.place)}"
+        yield f"give them a document{_pull([one.tenant for one in drift.unmanaged], ways)}"
+
+
+def _pull(tenants: Sequence[str], ways: Ways) -> str:
+    there = f", in {visible(ways.pull_from)}" if ways.pull_from else ""
+    return f"{there}: {naming('knobctl pull', tenants)}{visible(ways.place)}"

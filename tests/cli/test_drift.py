@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import chdir
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -142,6 +143,20 @@ def test_the_tenants_looked_at_can_be_narrowed(inside: Inside) -> None:
     assert inside("drift", "bolt.yaml", *ENGINE).code == 3
     assert "knobctl apply bolt.yaml --engine" in inside("drift", "bolt.yaml", *ENGINE).out
     assert inside("drift", "-l", "tier=gold", *ENGINE).code == 2
+
+
+def test_the_folder_of_a_pull_is_named_where_it_is_another_one(inside: Inside) -> None:
+    """A pull edits the files of the working folder's repository."""
+    inside.write("here/knobctl.toml", "")
+    inside.write("there/knobctl.toml", "")
+    inside.write("there/acme.yaml", "tenant: acme\nknobs: {}\n")
+    inside.hold(rrf_k=30)
+    assert "adopt what is live: knobctl pull acme" in inside("drift", "there", *ENGINE).out
+    inside.write("knobctl.toml", "")
+    assert "adopt what is live: knobctl pull acme" in inside("drift", "there", *ENGINE).out
+    with chdir(inside.folder / "here"):
+        out = inside("drift", "../there", "--engine", "embedded:../e.db").out
+    assert f"adopt what is live, in {inside.folder}/there: knobctl pull acme" in out
 
 
 def test_documents_that_cannot_be_understood_stop_it(inside: Inside) -> None:
