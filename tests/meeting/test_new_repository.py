@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,19 +18,27 @@ ROOT = Path(__file__).parents[2]
 START = 'exec {} -c "from knobctl.cli.main import main; main()" "$@"'
 
 
-@pytest.fixture
-def git(tmp_path: Path) -> Git:
-    """A Git repository in which `init` was run, committed."""
-    program = tmp_path / "bin" / "knobctl"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a Git repository in which `init` was run, committed, and the command beside it."""
+    place = tmp_path_factory.mktemp("made")
+    program = place / "bin" / "knobctl"
     program.parent.mkdir()
     program.write_text(
         f"#!/bin/sh\nexport PYTHONPATH={ROOT}\n{START.format(shlex.quote(sys.executable))}\n"
     )
     program.chmod(0o755)
-    git = repository(tmp_path / "knobs")
+    git = repository(place / "knobs")
     assert shell(git, "knobctl init .").returncode == 0
     git.commit("start")
-    return git
+    return place
+
+
+@pytest.fixture
+def git(made: Path, tmp_path: Path) -> Git:
+    """That repository, one for each test."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return Git(tmp_path / "knobs")
 
 
 def shell(git: Git, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
