@@ -29,11 +29,22 @@ def policy_error(
         rule="policy-error",
         severity=Severity.ERROR,
         message=f"{document.name}: {error.message}",
-        hint="until it is mended the policy passes nothing" if tenant is None else None,
+        hint=_hint(error.message) if tenant else "until it is mended the policy passes nothing",
         tenant=tenant,
         field_path=".".join(map(str, path)),
         primary=place_inside(document, path, error.offset),
     )
+
+
+def _hint(message: str) -> str | None:
+    """What to write where a map lacks a key for some tenants: the failure that most policies have once."""
+    missing = _MISSING(message)
+    if missing is None:
+        return None
+    return f"ask first whether it is there: '{missing[1]}' in labels && ..., and the like for other maps"
+
+
+_MISSING: Final = re.compile(r'Key not found in map : "([\w.-]+)"').match
 
 
 @lru_cache(maxsize=64)  # a condition that fails for each tenant asks it each time

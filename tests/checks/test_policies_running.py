@@ -72,6 +72,7 @@ def test_a_policy_that_fails_for_a_fleet_is_told_in_one_block() -> None:
     told = report_text(report)
     assert told.count("policy-error") == 1
     assert 't0, t1 and 198 more tenants: p: Key not found in map : "tier"' in told
+    assert "do     ask first whether it is there: 'tier' in labels && ..." in told
 
 
 def test_more_conditions_than_one_expression_holds_are_asked_one_by_one() -> None:
