@@ -175,9 +175,7 @@ def without_policies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["check", "acme.yaml"],
         ["check", "own"],
-        ["check", "acme.yaml", "--format", "json"],
         ["check", "acme.yaml", "--format", "junit", "--exit-zero"],
         ["policy", "list"],
         ["policy", "test", "--format", "sarif"],
