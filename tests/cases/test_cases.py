@@ -39,7 +39,6 @@ ELSEWHERE = {
     "term-tui-markup-action": "the terminal UI has its own issue",
 }
 HERE: dict[str, Callable[[Knobctl], None]] = {}
-NO_KEY_OF_OURS = ("rerank_top_k", "use_recency", "window", "weights", "nested")
 
 
 def case(function: Callable[[Knobctl], None]) -> Callable[[Knobctl], None]:
