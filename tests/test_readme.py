@@ -83,7 +83,8 @@ def steady(output: str) -> str:
     output = re.sub(r"\b[0-9a-f]{64}\b", "5e0c...", output)
     output = re.sub(r"(just now|\d+ s ago)", "just now", output)
     output = re.sub(r"\(\d+\.\d s,\s+[\d.]+\s+chunks/s\)", "(1.1 s,\n  37.3 chunks/s)", output)
-    return re.sub(r"\(\d+\.\d s\)", "(0.0 s)", output)
+    output = re.sub(r"\(run [0-9a-f]{8}, ", "(run 7b21e0c4, ", output)
+    return re.sub(r"(\(|, )\d+\.\d s\)", r"\g<1>0.0 s)", output)
 
 
 def command_table() -> str:

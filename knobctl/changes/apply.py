@@ -10,15 +10,18 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from knobctl.changes.diff import diff_sets
+from knobctl.changes.journal import Intent, not_established
+from knobctl.changes.journal_writing import JournalError
 from knobctl.changes.outcomes import Outcome, TenantOutcome
 from knobctl.changes.plan import digest
-from knobctl.changes.read_back import Reading, established, read_back, same_set
+from knobctl.changes.read_back import Reading, established, read_back, resent, same_set
 from knobctl.engine.interface import EngineRefusedError, TenantNotFoundError
 from knobctl.errors import ConflictError, EngineError, UnknownOutcomeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from knobctl.changes.journal_writing import Journal
     from knobctl.changes.plan import TenantPlan
     from knobctl.engine.interface import Engine, LiveSet
     from knobctl.knobs import Catalogue
@@ -40,8 +43,11 @@ class Push:
     reason: str
     pause: Callable[[float], object]
     """Waits for some seconds."""
-    run: str
-    """Tells this run from others in idempotency keys."""
+    journal: Journal
+    """Where every write is noted before it is sent; its run tells the keys of this run from others."""
+    sent: Mapping[str, Intent] = field(default_factory=dict)
+    """By tenant, writes of an earlier attempt of which it is not known what became: they are sent
+    again just as they were."""
     parallelism: int = 4
     on_conflict: OnConflict = OnConflict.STOP
     stop: Event = field(default_factory=Event)
@@ -85,19 +91,37 @@ def apply_plan(
 
 
 def _one_tenant(tenant: TenantPlan, push: Push, halt: Event) -> TenantOutcome:
-    if not tenant.changes:
+    sent = push.sent.get(tenant.tenant)
+    if not (sent or tenant.changes):
         return TenantOutcome(
             tenant=tenant.tenant, outcome=Outcome.UNCHANGED, revision=tenant.base_revision
         )
     if push.stop.is_set() or halt.is_set():
-        return TenantOutcome(tenant=tenant.tenant, outcome=Outcome.SKIPPED)
-    outcome, goes_on = _write(tenant, push)
+        return not_established(sent) if sent else _skipped(tenant)
+    try:
+        intent = sent or _intend(tenant, push)
+    except JournalError as error:
+        halt.set()
+        return _skipped(tenant, f"not begun: the journal cannot be written: {error.why}")
+    outcome, goes_on = _write(tenant, intent, push)
+    push.journal.tell(outcome)
     if not goes_on:
         halt.set()
     return outcome
 
 
-def _write(tenant: TenantPlan, push: Push) -> tuple[TenantOutcome, bool]:
+def _skipped(tenant: TenantPlan, message: str | None = None) -> TenantOutcome:
+    return TenantOutcome(tenant=tenant.tenant, outcome=Outcome.SKIPPED, message=message)
+
+
+def _intend(tenant: TenantPlan, push: Push) -> Intent:
+    key = idempotency_key(tenant, push.journal.run)
+    intent = Intent.of(tenant, idempotency_key=key, reason=push.reason)
+    push.journal.intend(intent)
+    return intent
+
+
+def _write(tenant: TenantPlan, intent: Intent, push: Push) -> tuple[TenantOutcome, bool]:
     """Write one tenant.
 
     Returns:
@@ -108,12 +132,15 @@ def _write(tenant: TenantPlan, push: Push) -> tuple[TenantOutcome, bool]:
             tenant.tenant,
             tenant.desired,
             expected_revision=tenant.base_revision,
-            reason=push.reason,
-            idempotency_key=idempotency_key(tenant, push.run),
+            reason=intent.reason,
+            idempotency_key=intent.idempotency_key,
             expected_knobs=tenant.existing,
         )
     except ConflictError:
-        return _conflict(tenant, push), push.on_conflict is OnConflict.SKIP
+        outcome = _conflict(tenant, push)
+        return outcome, outcome.outcome is not Outcome.CONFLICT or (
+            push.on_conflict is OnConflict.SKIP
+        )
     except UnknownOutcomeError as error:
         outcome = established(tenant, error, push.reading)
         return outcome, outcome.outcome is Outcome.APPLIED
@@ -140,11 +167,13 @@ def idempotency_key(tenant: TenantPlan, run: str) -> str:
 
 
 def _conflict(tenant: TenantPlan, push: Push) -> TenantOutcome:
-    """Say what somebody else changed, and never at which revision that left the tenant."""
+    """Say what somebody else changed, or that an earlier attempt had written it; and never at which revision that left the tenant."""
     try:
         live = push.engine.read(tenant.tenant)
     except EngineError:
         return moved(tenant, None, push.catalogue)
+    if tenant.tenant in push.sent and same_set(live.knobs, tenant.desired):
+        return resent(tenant)
     return moved(tenant, live, push.catalogue)
 
 

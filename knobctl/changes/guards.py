@@ -88,7 +88,7 @@ def _normal(guard: str, value: str) -> str:
         raise UsageError(f"--allow {guard}={value} names no number") from error
 
 
-def judge(
+def judge(  # noqa: PLR0913  all that a push is judged by
     tenants: Sequence[TenantPlan],
     limits: Limits,
     *,
@@ -96,6 +96,7 @@ def judge(
     now: datetime,
     reason: str | None,
     allowances: frozenset[str] = frozenset(),
+    counted: int | None = None,
 ) -> Verdict:
     """Judge a push by its limits.
 
@@ -106,6 +107,7 @@ def judge(
         now: The time, with an offset.
         reason: The reason given, if any.
         allowances: What was acknowledged, see `read_allowances`.
+        counted: How many tenants the run changes in all, where these are the rest of one.
 
     Returns:
         The refusals, gravest kind first, and those that were acknowledged.
@@ -114,19 +116,24 @@ def judge(
     refused: list[Refusal] = []
     allowed: list[Refusal] = []
     if changed:
-        for refusal in _refusals(changed, limits, managed, now, reason):
+        for refusal in _refusals(changed, limits, managed, now, reason, counted or len(changed)):
             (allowed if refusal.allowance in allowances else refused).append(refusal)
     return Verdict(tuple(refused), tuple(allowed))
 
 
 def _refusals(
-    changed: Sequence[TenantPlan], limits: Limits, managed: int, now: datetime, reason: str | None
+    changed: Sequence[TenantPlan],
+    limits: Limits,
+    managed: int,
+    now: datetime,
+    reason: str | None,
+    counted: int,
 ) -> Iterator[Refusal]:
     yield from _unknown_fields(changed)
     yield from _freezes(limits, now)
     yield from _protected(changed, limits.protected)
-    yield from _max_tenants(len(changed), limits.max_tenants)
-    yield from _max_share(len(changed), max(managed, len(changed)), limits.max_share)
+    yield from _max_tenants(counted, limits.max_tenants)
+    yield from _max_share(counted, max(managed, counted), limits.max_share)
     yield from _largest_steps(changed, limits.largest_step)
     if limits.reason_required and not (reason or "").strip():
         yield Refusal(

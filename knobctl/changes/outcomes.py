@@ -71,12 +71,19 @@ def tally(outcomes: Iterable[TenantOutcome]) -> dict[str, int]:
     return {outcome.value: counts[outcome] for outcome in Outcome if counts[outcome]}
 
 
-def exit_code(outcomes: Iterable[TenantOutcome], interrupted: ExitCode | None = None) -> ExitCode:
+def exit_code(
+    outcomes: Iterable[TenantOutcome],
+    interrupted: ExitCode | None = None,
+    *,
+    cut_off: bool = False,
+) -> ExitCode:
     """Give the exit code of a push by the precedence of the contract.
 
     Args:
         outcomes: What became of every tenant.
         interrupted: The code of the signal that stopped the run, if one did.
+        cut_off: Whether the journal could not be written any more: what was not begun by then was not
+            begun for that.
     """
     seen = {one.outcome for one in outcomes}
     left = seen & {Outcome.CONFLICT, Outcome.FAILED, Outcome.SKIPPED}
@@ -89,4 +96,6 @@ def exit_code(outcomes: Iterable[TenantOutcome], interrupted: ExitCode | None = 
         codes.append(ExitCode.CONFLICT)
     if Outcome.FAILED in left:
         codes.append(ExitCode.ENGINE)
+    if cut_off and Outcome.SKIPPED in left:
+        codes.append(ExitCode.REFUSED)
     return gravest(codes)

@@ -175,6 +175,22 @@ def plan_document(plan: Plan, *, made_at: str, made_by: str) -> dict[str, Any]:
     return {**document, "digest": digest(document)}
 
 
+def plan_record(plan: Plan) -> dict[str, Any]:
+    """Lay out what a run is to write as its journal has it: as the file does, without digests.
+
+    The journal has a checksum of its own; tenants without changes are left out.
+    """
+    return {
+        "engine": plan.engine,
+        "fleet": plan.fleet,
+        "schema_digest": plan.schema_digest,
+        "managed_tenants": plan.managed,
+        "limits": plan.limits.as_json(),
+        "tenants": [tenant.content() for tenant in plan.changing],
+        "hazards": [hazard.as_json() for hazard in plan.hazards],
+    }
+
+
 def is_plan(raw: bytes) -> bool:
     """Whether a file says of itself that it is a plan, whole or not."""
     head = raw[:4096].lstrip()

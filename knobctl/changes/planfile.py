@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -32,6 +32,7 @@ MAX_BYTES = 256 * 1024 * 1024
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Scalar = Annotated[int | float | str, Field(union_mode="left_to_right")]
+C = TypeVar("C", bound="_Content")
 TenantName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$")]
 
 
@@ -71,7 +72,7 @@ class _Evidence(_Strict):
     sha256: Sha256 | None = None
 
 
-class _Tenant(_Strict):
+class _Content(_Strict):
     tenant: TenantName
     source: str
     labels: dict[str, str]
@@ -84,6 +85,9 @@ class _Tenant(_Strict):
     changes: list[_Change]
     hazards: list[_Hazard]
     evidence: list[_Evidence]
+
+
+class _Tenant(_Content):
     digest: Sha256
 
 
@@ -101,13 +105,13 @@ class _Limits(_Strict):
     reason_required: bool
 
 
-class _Plan(_Strict):
+class _Plan(_Strict, Generic[C]):
     engine: str
     fleet: str | None
     schema_digest: Sha256
     managed_tenants: int = Field(ge=0)
     limits: _Limits
-    tenants: list[_Tenant]
+    tenants: list[C]
     hazards: list[_Hazard]
 
 
@@ -116,7 +120,7 @@ class _File(_Strict):
     format_version: Literal[1]
     made_at: str
     made_by: str
-    plan: _Plan
+    plan: _Plan[_Tenant]
     digest: Sha256
 
 
@@ -139,23 +143,46 @@ def read_plan(raw: bytes, source: str, catalogue: Catalogue) -> Plan:
     except ValidationError as error:
         raise InputError(f"{source} is no plan of knobctl: {_first(error)}", hint=_AGAIN) from error
     _verify_digests(document, source)
-    if file.plan.schema_digest != schema_digest(catalogue):
+    return _plan(file.plan, source, catalogue)
+
+
+def recorded_plan(record: Mapping[str, Any], source: str, catalogue: Catalogue) -> Plan:
+    """Read the plan of a run's journal, whose checksums hold.
+
+    Args:
+        record: See `plan.plan_record`.
+        source: The journal's name.
+        catalogue: The knobs; every set must be one that they accept.
+
+    Raises:
+        ConflictError: If it was made with another schema of the knobs.
+        InputError: If it is no plan of this knobctl.
+    """
+    try:
+        plan = _Plan[_Content].model_validate(record)
+    except ValidationError as error:
+        raise InputError(f"{source} has no plan of knobctl: {_first(error)}") from error
+    return _plan(plan, source, catalogue)
+
+
+def _plan(plan: _Plan[Any], source: str, catalogue: Catalogue) -> Plan:
+    if plan.schema_digest != schema_digest(catalogue):
         raise ConflictError(
             f"the schema of the knobs is not the one that {source} was made with; nothing was written.",
             hint="plan again and review the new plan: knobctl plan -o FILE",
         )
-    tenants = tuple(_tenant(entry, source, catalogue) for entry in file.plan.tenants)
+    tenants = tuple(_tenant(entry, source, catalogue) for entry in plan.tenants)
     names = [tenant.tenant for tenant in tenants]
     if names != sorted(set(names)):
         raise InputError(f"{source} names a tenant twice, or out of order", hint=_AGAIN)
     return Plan(
-        engine=file.plan.engine,
-        fleet=file.plan.fleet,
-        schema_digest=file.plan.schema_digest,
-        managed=file.plan.managed_tenants,
+        engine=plan.engine,
+        fleet=plan.fleet,
+        schema_digest=plan.schema_digest,
+        managed=plan.managed_tenants,
         limits=Limits(),
         tenants=tenants,
-        hazards=tuple(_finding(hazard) for hazard in file.plan.hazards),
+        hazards=tuple(_finding(hazard) for hazard in plan.hazards),
     )
 
 
@@ -212,7 +239,7 @@ def _verify_digest(value: Mapping[str, Any], what: str) -> None:
         )
 
 
-def _tenant(entry: _Tenant, source: str, catalogue: Catalogue) -> TenantPlan:
+def _tenant(entry: _Content, source: str, catalogue: Catalogue) -> TenantPlan:
     existing = _set(entry.base, f"{source}: base of {entry.tenant}", catalogue)
     desired = _set(entry.set_, f"{source}: set of {entry.tenant}", catalogue)
     changes = diff_sets(catalogue, existing, desired)

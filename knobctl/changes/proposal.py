@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from knobctl.changes.journal import SETTLED
 from knobctl.changes.outcomes import Outcome, TenantOutcome
 
 if TYPE_CHECKING:
@@ -61,6 +62,13 @@ class Done:
     """How long the writes took; None where none were begun."""
     dry_run: bool = False
     refusals: Sequence[Refusal] = ()
+    run: str | None = None
+    """The run in whose journal it stands; None where nothing was to be sent."""
+
+    @property
+    def can_be_resumed(self) -> bool:
+        """Whether the run has something left that it can go on with."""
+        return self.run is not None and any(one.outcome not in SETTLED for one in self.outcomes)
 
     @property
     def left(self) -> list[str]:

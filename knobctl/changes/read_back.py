@@ -64,6 +64,21 @@ def established(tenant: TenantPlan, error: UnknownOutcomeError, reading: Reading
     return TenantOutcome(tenant=tenant.tenant, outcome=Outcome.UNKNOWN, message=message)
 
 
+def resent(tenant: TenantPlan) -> TenantOutcome:
+    """The outcome of a write that was sent again and not taken, where the tenant holds what was sent.
+
+    An engine with revisions knows its own writes by their key, so that this one was somebody else's;
+    of one without, reading back is all there is.
+    """
+    if tenant.base_revision is None:
+        return _applied(tenant, None, "written before the run ended; established by reading back")
+    return TenantOutcome(
+        tenant=tenant.tenant,
+        outcome=Outcome.UNCHANGED,
+        message="it holds the planned set already",
+    )
+
+
 def _applied(tenant: TenantPlan, revision: str | None, message: str | None) -> TenantOutcome:
     return TenantOutcome(
         tenant=tenant.tenant,

@@ -51,6 +51,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="What a tenant that moved means for the others.",
 )
+@click.option(
+    "--resume",
+    metavar="RUN",
+    help="Finish what is left of a run, and repeat nothing; see knobctl runs.",
+)
 @parallelism_option
 @common_options(engine=True)
 def command(
@@ -66,12 +71,13 @@ def command(
     max_tenants: int | None,
     max_share: str | None,
     on_conflict: str,
+    resume: str | None,
     parallelism: int,
 ) -> ExitCode:
     """Push whole sets: what a file and its layers leave out goes back to the platform default.
 
     PATHs are planned, shown and asked about. A plan file is applied as it was reviewed, unless
-    something moved since.
+    something moved since. A run that was interrupted or killed is finished with --resume RUN.
     """
     from knobctl.changes.guards import read_allowances
     from knobctl.changes.limits import share
@@ -88,6 +94,16 @@ def command(
     if max_share:
         share(max_share)
     with Session(settings) as session:
+        if resume is not None:
+            from knobctl.cli.resuming import resume_run
+
+            if paths or labels or where or tenant or reason:
+                raise UsageError(
+                    "a run is resumed as it was begun: its tenants and its reason stand in its journal"
+                )
+            return resume_run(
+                session, resume, options, max_tenants=max_tenants, max_share=max_share
+            )
         if (plan_file := _plan_file(paths)) is not None:
             from knobctl.cli.planned import apply_plan_file
 

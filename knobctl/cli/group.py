@@ -33,6 +33,7 @@ COMMANDS: Final[dict[str, str]] = {
     "drift": "Whether live is what the files say, and who changed it",
     "history": "The engine's audit events; --verify proves the chain",
     "rollback": "Bring tenants back to an earlier set",
+    "runs": "The journals of runs: what became of each tenant, and how to go on",
     "diagnose": "Explain an answer: which floor bound, and what to change",
     "impact": "Who follows a platform default and would change with it",
     "policy": "The policies in force, what they say, and their examples",

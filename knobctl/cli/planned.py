@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from knobctl.changes.limits import Limits
 from knobctl.changes.proposal import Done, Proposal
@@ -14,7 +14,7 @@ from knobctl.errors import ConflictError, ExitCode, InputError, UsageError
 from knobctl.text import count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from knobctl.changes.outcomes import TenantOutcome
@@ -54,11 +54,7 @@ def apply_plan_file(
     limits = limits_for(session, fleet, max_tenants=max_tenants, max_share=max_share)
     if limits.consent_required and not options.dry_run:
         require_consent(yes=options.yes, what=limits.consent_required)
-    if session.engine.name != plan.engine:
-        raise UsageError(
-            f"{path} is a plan for {plan.engine}, and the engine chosen is {session.engine.name}",
-            hint="choose the plan's engine: --engine or --context",
-        )
+    refuse_other_engine(session, plan.engine, f"{path} is a plan")
     live = read_all(
         session.engine, [one.tenant for one in plan.tenants], workers=options.parallelism
     )
@@ -73,8 +69,8 @@ def apply_plan_file(
         ),
     )
     if here:
-        _refuse_changed_evidence(kept, repository)
-    _refuse_new_findings(session, kept, live, repository, fleet)
+        refuse_changed_evidence(kept, repository)
+    refuse_new_findings(session, kept, live, repository, fleet)
     return push(
         session,
         Proposal(
@@ -108,25 +104,66 @@ def _moved(
         raise ConflictError("the plan is applied already; nothing was written.", hint=AGAIN)
     moved = moved_since(plan, live, session.catalogue)
     if moved and options.on_conflict == "stop":
-        left_out = {one.tenant for one in moved}
-        rest = tuple(one for one in plan.tenants if one.tenant not in left_out)
-        stopped = Proposal(
-            command="apply",
-            plan=replace(plan, tenants=rest),
-            limits=Limits(),
-            needs_consent=False,
-            left_out=moved,
-        )
-        done = Done(outcomes=stopped.unbegun(), code=ExitCode.CONFLICT)
-        answer(session, stopped, done, "")
-        raise ConflictError(
-            f"{count(len(moved), 'tenant')} moved since the plan was made; nothing was written.",
-            hint=AGAIN,
-        )
+        refuse_moved(session, plan, moved, hint=AGAIN)
     return moved
 
 
-def _refuse_changed_evidence(plan: Plan, repository: Repository) -> None:
+def refuse_moved(
+    session: Session,
+    plan: Plan,
+    moved: Sequence[TenantOutcome],
+    *,
+    settled: Sequence[TenantOutcome] = (),
+    hint: str,
+) -> NoReturn:
+    """Answer with the tenants that moved since they were planned, and end the command.
+
+    Args:
+        session: The command's surroundings.
+        plan: What was planned.
+        moved: The tenants that moved.
+        settled: What was done before.
+        hint: How to go on.
+
+    Raises:
+        ConflictError: Nothing was written.
+    """
+    left_out = {one.tenant for one in (*moved, *settled)}
+    rest = tuple(one for one in plan.tenants if one.tenant not in left_out)
+    stopped = Proposal(
+        command="apply",
+        plan=replace(plan, tenants=rest),
+        limits=Limits(),
+        needs_consent=False,
+        left_out=[*settled, *moved],
+    )
+    done = Done(outcomes=stopped.unbegun(), code=ExitCode.CONFLICT)
+    answer(session, stopped, done, "")
+    raise ConflictError(
+        f"{count(len(moved), 'tenant')} moved since the plan was made; nothing was written.",
+        hint=hint,
+    )
+
+
+def refuse_other_engine(session: Session, engine: str, what: str) -> None:
+    """Refuse where another engine is chosen than the one that a plan is for.
+
+    Raises:
+        UsageError: Naming both.
+    """
+    if session.engine.name != engine:
+        raise UsageError(
+            f"{what} for {engine}, and the engine chosen is {session.engine.name}",
+            hint="choose that engine: --engine or --context",
+        )
+
+
+def refuse_changed_evidence(plan: Plan, repository: Repository) -> None:
+    """Refuse where evidence is not what the plan was made with.
+
+    Raises:
+        ConflictError: Naming it; nothing was written.
+    """
     from knobctl.changes.replanning import changed_evidence
 
     changed = changed_evidence(plan, repository)
@@ -137,13 +174,18 @@ def _refuse_changed_evidence(plan: Plan, repository: Repository) -> None:
         )
 
 
-def _refuse_new_findings(
+def refuse_new_findings(
     session: Session,
     plan: Plan,
     live: Mapping[str, LiveSet],
     repository: Repository,
     fleet: Document | None,
 ) -> None:
+    """Refuse where the policies of today say of a plan what they did not say when it was made.
+
+    Raises:
+        ConflictError: With what they say; nothing was written.
+    """
     from knobctl.changes.replanning import new_findings
 
     found = new_findings(plan, live, repository, today=session.today, fleet=fleet)

@@ -6,15 +6,20 @@ import json
 import secrets
 import sys
 import time
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
+from knobctl import __version__
 from knobctl.changes.apply import OnConflict, Push, apply_plan
 from knobctl.changes.guards import judge, read_allowances
-from knobctl.changes.outcomes import Outcome, exit_code
+from knobctl.changes.journal import SETTLED, Heading
+from knobctl.changes.outcomes import Outcome, exit_code, tally
+from knobctl.changes.plan import plan_record
 from knobctl.changes.proposal import Done, Proposal, in_order
+from knobctl.changes.run_folder import RunFolder
 from knobctl.cli.choosing import findings_text
 from knobctl.cli.consent import confirmed, require_consent
 from knobctl.cli.options import write_out
@@ -26,11 +31,13 @@ from knobctl.report.pushes import done_json, done_text, how_to_go_on, proposal_t
 from knobctl.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from knobctl.changes.file_edits import FileEdit
     from knobctl.changes.guards import Verdict
+    from knobctl.changes.journal_writing import Journal
     from knobctl.changes.outcomes import TenantOutcome
+    from knobctl.changes.resuming import Rest
     from knobctl.cli.session import Session
 
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -48,6 +55,18 @@ class PushOptions:
     dry_run: bool = False
     on_conflict: str = "stop"
     parallelism: int = DEFAULT_PARALLELISM
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoingOn:
+    """An earlier run that is gone on with."""
+
+    journal: Journal
+    rest: Rest
+    whole: int
+    """How many tenants the run changes in all."""
+    allowed: frozenset[str]
+    """What was acknowledged before."""
 
 
 def consent_options(function: F) -> F:
@@ -88,44 +107,61 @@ def parallelism_option(function: F) -> F:
     )(function)
 
 
-def push(session: Session, proposal: Proposal, options: PushOptions) -> ExitCode:
+def runs_of(session: Session) -> RunFolder:
+    """The journals of this user's runs."""
+    return RunFolder(session.state_folder / "runs")
+
+
+def push(
+    session: Session, proposal: Proposal, options: PushOptions, going_on: GoingOn | None = None
+) -> ExitCode:
     """Guard, show, ask, write, answer.
+
+    Args:
+        session: The command's surroundings.
+        proposal: What is to be written.
+        options: The command's own options.
+        going_on: The run whose rest it is; None for a run of its own.
 
     Returns:
         The exit code by the precedence of the contract.
 
     Raises:
-        RefusedError: If a guard stops the push or nobody consents; nothing was written.
+        RefusedError: If a guard stops the push, nobody consents, or the journal cannot be written;
+            nothing was written.
     """
-    verdict = _judge(session, proposal, options)
+    verdict = _judge(session, proposal, options, going_on)
     if verdict.refusals:
         _refuse(session, proposal, verdict)
     findings = findings_text(session, proposal.report) if proposal.report else ""
     colored = session.settings.colored(sys.stdout)
     shown = proposal_text(proposal, findings=findings, colored=colored)
-    if options.dry_run or proposal.is_empty:
+    if options.dry_run or (proposal.is_empty and going_on is None):
         outcomes = proposal.unbegun("dry run" if options.dry_run else None)
         done = Done(outcomes=outcomes, code=exit_code(proposal.left_out), dry_run=options.dry_run)
         answer(session, proposal, done, shown)
         return done.code
-    asking = proposal.needs_consent and not options.yes
+    asking = proposal.needs_consent and not options.yes and not proposal.is_empty
     _show(session, shown, asking=asking)
     if asking:
         _ask(proposal)
-    done, faults = _carry_out(session, proposal, options, verdict)
+    done, faults = _carry_out(session, proposal, options, verdict, going_on)
     answer(session, proposal, done, shown)
     _say_what_is_left(session, proposal, done, faults)
     return done.code
 
 
-def _judge(session: Session, proposal: Proposal, options: PushOptions) -> Verdict:
+def _judge(
+    session: Session, proposal: Proposal, options: PushOptions, going_on: GoingOn | None
+) -> Verdict:
     return judge(
         proposal.plan.tenants,
         proposal.limits,
         managed=proposal.plan.managed,
         now=session.now(),
         reason=options.reason,
-        allowances=read_allowances(options.allow),
+        allowances=read_allowances(options.allow) | (going_on.allowed if going_on else frozenset()),
+        counted=going_on.whole if going_on else None,
     )
 
 
@@ -161,7 +197,11 @@ def _ask(proposal: Proposal) -> None:
 
 
 def _carry_out(
-    session: Session, proposal: Proposal, options: PushOptions, verdict: Verdict
+    session: Session,
+    proposal: Proposal,
+    options: PushOptions,
+    verdict: Verdict,
+    going_on: GoingOn | None,
 ) -> tuple[Done, list[KnobctlError]]:
     """Write to the engine, then edit the files of the tenants that hold what they shall.
 
@@ -169,27 +209,47 @@ def _carry_out(
         What was done, and what went wrong with the files.
     """
     started = time.monotonic()
-    outcomes, interrupted = _write(session, proposal, options, verdict)
+    written = _Written(outcomes=proposal.unbegun())
+    if proposal.plan.changing or going_on:
+        written = _write(session, proposal, options, verdict, going_on)
     elapsed_s = time.monotonic() - started
-    edited, faults = _edit_files(proposal.files, outcomes)
-    code = exit_code(outcomes, interrupted)
+    edited, faults = _edit_files(proposal.files, written.outcomes)
+    code = exit_code(written.outcomes, written.interrupted, cut_off=written.unnoted is not None)
     if faults:
-        written = bool(edited) or any(one.outcome is Outcome.APPLIED for one in outcomes)
-        worst = [ExitCode.PARTIAL] if written else [fault.exit_code for fault in faults]
+        applied = bool(edited) or any(one.outcome is Outcome.APPLIED for one in written.outcomes)
+        worst = [ExitCode.PARTIAL] if applied else [fault.exit_code for fault in faults]
         code = gravest([code, *worst])
-    return Done(outcomes=outcomes, code=code, edited=edited, elapsed_s=elapsed_s), faults
+    done = Done(
+        outcomes=written.outcomes, code=code, edited=edited, elapsed_s=elapsed_s, run=written.run
+    )
+    return done, faults + ([written.unnoted] if written.unnoted else [])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Written:
+    """What the writes to the engine came to."""
+
+    outcomes: list[TenantOutcome] = field(default_factory=list)
+    """By tenant."""
+    run: str | None = None
+    interrupted: ExitCode | None = None
+    """The code of the signal that stopped the run, if one did."""
+    unnoted: KnobctlError | None = None
+    """Why the journal could not be written to its end, if it could not."""
 
 
 def _write(
-    session: Session, proposal: Proposal, options: PushOptions, verdict: Verdict
-) -> tuple[list[TenantOutcome], ExitCode | None]:
-    """Write; the outcomes by tenant, and the code of the signal that stopped the run, if one did."""
+    session: Session,
+    proposal: Proposal,
+    options: PushOptions,
+    verdict: Verdict,
+    going_on: GoingOn | None,
+) -> _Written:
     tenants = proposal.plan.tenants
-    if not proposal.plan.changing:
-        return proposal.unbegun(), None
     wanted = session.settings.shows_progress
     with (
         stopping_on_signals() as stopping,
+        _journal(session, proposal, options, verdict, going_on) as journal,
         progress(len(tenants), "writing", sys.stderr, wanted=wanted) as step,
     ):
         way = Push(
@@ -197,13 +257,71 @@ def _write(
             catalogue=session.catalogue,
             reason=verdict.reason(options.reason),
             pause=time.sleep,
-            run=secrets.token_hex(4),
+            journal=journal,
+            sent=going_on.rest.sent if going_on else {},
             parallelism=options.parallelism,
             on_conflict=OnConflict(options.on_conflict),
             stop=stopping.requested,
         )
         written = apply_plan(tenants, way, lambda _: step())
-    return in_order([*proposal.left_out, *written]), stopping.code
+        outcomes = in_order([*proposal.left_out, *written])
+        left = sum(one.outcome not in SETTLED for one in outcomes)
+        journal.end(left=left, ended_at=_time(session), outcomes=tally(outcomes))
+    return _Written(
+        outcomes=outcomes,
+        run=journal.run,
+        interrupted=stopping.code,
+        unnoted=journal.fault,
+    )
+
+
+@contextmanager
+def _journal(
+    session: Session,
+    proposal: Proposal,
+    options: PushOptions,
+    verdict: Verdict,
+    going_on: GoingOn | None,
+) -> Iterator[Journal]:
+    """The journal of this run, in which stands what it is about; nothing is sent before that is on the disk."""
+    allowed = tuple(refusal.allowance or refusal.guard for refusal in verdict.allowed)
+    if going_on:
+        attempt = {"resumed_at": _time(session), "made_by": _maker(), "actor": session.actor}
+        going_on.journal.begin({"kind": "resume", **attempt, "allowed": list(allowed)})
+        for outcome in (*going_on.rest.found, *going_on.rest.moved):
+            going_on.journal.tell(outcome)
+        yield going_on.journal
+        return
+    aside = [one for one in proposal.unbegun() if one.outcome is not Outcome.SKIPPED]
+    heading = Heading(
+        run=secrets.token_hex(4),
+        command=proposal.command,
+        started_at=_time(session),
+        made_by=_maker(),
+        actor=session.actor,
+        folder=str(session.cwd),
+        engine=proposal.plan.engine,
+        place=session.typed_place,
+        fleet=proposal.plan.fleet,
+        reason=options.reason or "",
+        allowed=allowed,
+        aside=tally(aside),
+        files=tuple(edit.name for edit in proposal.files),
+    )
+    journal = runs_of(session).new(heading.run)
+    try:
+        journal.begin(heading.as_record(), {"kind": "plan", "plan": plan_record(proposal.plan)})
+        yield journal
+    finally:
+        journal.close()
+
+
+def _time(session: Session) -> str:
+    return session.now().isoformat(timespec="seconds")
+
+
+def _maker() -> str:
+    return f"knobctl {__version__}"
 
 
 def _edit_files(

@@ -33,6 +33,7 @@ def outcome_text(
     now: datetime,
     colored: bool = False,
     place: str = "",
+    run: str | None = None,
 ) -> str:
     """Write what became of each tenant that was to change, what that makes in all, and how to undo it.
 
@@ -42,12 +43,10 @@ def outcome_text(
         now: For ages.
         colored: Whether colour may be used.
         place: Options that lead another command to the same engine, to be appended.
+        run: The run in whose journal it stands.
     """
-    told = [one for one in outcomes if one.outcome is not Outcome.UNCHANGED]
-    width = max((len(one.tenant) for one in told), default=0)
-    word = max((len(one.outcome.value) for one in told), default=0)
-    lines = [line for one in told for line in _lines(one, word, width, now, colored)]
-    lines.append(_summary(outcomes, elapsed_s))
+    lines = outcome_lines(outcomes, now=now, colored=colored)
+    lines.append(_summary(outcomes, elapsed_s, run))
     # Without revisions there are no audit events, and nothing to roll back from.
     written = [
         one.tenant
@@ -57,6 +56,14 @@ def outcome_text(
     if written:
         lines.append(f"undo: {naming('knobctl rollback', written)}{visible(place)}")
     return "\n".join(lines)
+
+
+def outcome_lines(outcomes: Sequence[TenantOutcome], *, now: datetime, colored: bool) -> list[str]:
+    """Write what became of each tenant that was to change."""
+    told = [one for one in outcomes if one.outcome is not Outcome.UNCHANGED]
+    width = max((len(one.tenant) for one in told), default=0)
+    word = max((len(one.outcome.value) for one in told), default=0)
+    return [line for one in told for line in _lines(one, word, width, now, colored)]
 
 
 def naming(command: str, tenants: Sequence[str]) -> str:
@@ -85,7 +92,7 @@ def _lines(one: TenantOutcome, word: int, width: int, now: datetime, colored: bo
     return lines
 
 
-def _summary(outcomes: Sequence[TenantOutcome], elapsed_s: float | None) -> str:
+def _summary(outcomes: Sequence[TenantOutcome], elapsed_s: float | None, run: str | None) -> str:
     counts = tally(outcomes)
     order = [
         Outcome.APPLIED,
@@ -105,7 +112,9 @@ def _summary(outcomes: Sequence[TenantOutcome], elapsed_s: float | None) -> str:
             one.outcome is Outcome.APPLIED and one.revision is not None for one in outcomes
         )
         words += [count(events, "audit event")] if events else []
-    took = f" ({elapsed_s:.1f} s)" if elapsed_s is not None else ""
+    how = [f"run {run}"] if run else []
+    how += [f"{elapsed_s:.1f} s"] if elapsed_s is not None else []
+    took = f" ({', '.join(how)})" if how else ""
     return f"{', '.join(words) or 'no tenants'}{took}"
 
 

@@ -68,7 +68,12 @@ def done_text(shown: str, done: Done, *, now: datetime, colored: bool, place: st
     elif any(one.outcome is not Outcome.UNCHANGED for one in done.outcomes):
         parts.append(
             outcome_text(
-                done.outcomes, elapsed_s=done.elapsed_s, now=now, colored=colored, place=place
+                done.outcomes,
+                elapsed_s=done.elapsed_s,
+                now=now,
+                colored=colored,
+                place=place,
+                run=done.run,
             )
         )
     parts += [f"edited  {visible(edit.name)}" for edit in done.edited]
@@ -84,20 +89,22 @@ def how_to_go_on(proposal: Proposal, done: Done, place: str) -> str | None:
         place: Options that lead another command to the same engine, to be appended.
     """
     reviewed = proposal.report is None
+    resume = f"knobctl apply --resume {done.run}{place}" if done.can_be_resumed else None
     match done.code:
         case ExitCode.CONFLICT:
             how = "and review the new plan" if reviewed else f"by running {proposal.command} again"
             return f"plan again {how}; nothing was written."
+        case ExitCode.UNKNOWN:
+            look = f"look before going on: {_look(proposal, done, place)}"
+            return f"{look}; then: {resume}" if resume else look
         case ExitCode.PARTIAL if proposal.command == "rollback" and done.left:
             return f"to go on with the others: {naming('knobctl rollback', done.left)}{place}"
-        case ExitCode.PARTIAL if reviewed:
+        case ExitCode.PARTIAL if reviewed and resume is None:
             return "plan again for what is left: knobctl plan -o FILE"
-        case ExitCode.PARTIAL if proposal.command == "apply":
+        case ExitCode.PARTIAL if proposal.command == "apply" and resume is None:
             return "apply again to go on: it writes only what still differs."
-        case ExitCode.UNKNOWN:
-            return f"look before going on: {_look(proposal, done, place)}"
         case _:
-            return None
+            return f"to go on: {resume}" if resume else None
 
 
 def _look(proposal: Proposal, done: Done, place: str) -> str:
@@ -123,6 +130,7 @@ def done_json(proposal: Proposal, done: Done) -> dict[str, Any]:
         "engine": proposal.plan.engine,
         "fleet": proposal.plan.fleet,
         "dry_run": done.dry_run,
+        "run": done.run,
         "summary": plan_counts(proposal.plan),
         **document,
         "files": files_json(proposal.files, written=done.edited),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +16,7 @@ from knobctl.changes.apply import OnConflict, Push, apply_plan, idempotency_key
 from knobctl.changes.outcomes import Outcome, TenantOutcome, exit_code, tally
 from knobctl.changes.plan import TenantPlan, plan_tenant
 from knobctl.changes.read_back import same_set
+from knobctl.changes.run_folder import RunFolder
 from knobctl.engine.embedded import EmbeddedEngine, open_embedded
 from knobctl.engine.interface import LiveSet
 from knobctl.errors import ExitCode
@@ -21,7 +25,8 @@ from tests.changes.engines import Watched, out_of_reach_from, refusing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
+
+    from knobctl.changes.journal_writing import Journal
 
 CATALOGUE = load_catalogue()
 
@@ -38,6 +43,13 @@ def engine(tmp_path: Path) -> Iterator[EmbeddedEngine]:
 
 def planned(engine: EmbeddedEngine, *tenants: str, rrf_k: int = 30) -> list[TenantPlan]:
     return [plan_tenant(CATALOGUE, engine.read(tenant), {"rrf_k": rrf_k}) for tenant in tenants]
+
+
+@contextmanager
+def journal(run: str = "run") -> Iterator[Journal]:
+    """A journal in a folder that goes with it."""
+    with TemporaryDirectory() as folder, closing(RunFolder(Path(folder)).new(run)) as opened:
+        yield opened
 
 
 def write(engine: EmbeddedEngine, tenant: str, rrf_k: int) -> None:
@@ -58,12 +70,28 @@ def carry_out(
     **options: Any,
 ) -> tuple[dict[str, Outcome], Watched]:
     watched = Watched(engine, before_write)
-    way = Push(
-        engine=watched, catalogue=CATALOGUE, reason="r", pause=lambda _: None, run="run", **options
-    )
-    outcomes = apply_plan(tenants, way, lambda _: None)
+    with journal() as opened:
+        way = Push(
+            engine=watched,
+            catalogue=CATALOGUE,
+            reason="r",
+            pause=lambda _: None,
+            journal=opened,
+            **options,
+        )
+        outcomes = apply_plan(tenants, way, lambda _: None)
     assert [one.tenant for one in outcomes] == [one.tenant for one in tenants]
     return {one.tenant: one.outcome for one in outcomes}, watched
+
+
+def push(
+    engine: EmbeddedEngine, tenants: list[TenantPlan], *, run: str = "run"
+) -> list[TenantOutcome]:
+    with journal(run) as opened:
+        way = Push(
+            engine=engine, catalogue=CATALOGUE, reason="", pause=lambda _: None, journal=opened
+        )
+        return apply_plan(tenants, way, lambda _: None)
 
 
 def test_unchanged_tenants_are_not_written(engine: EmbeddedEngine) -> None:
@@ -111,8 +139,7 @@ def test_a_conflict_shows_the_other_change_and_not_its_revision(engine: Embedded
     """What was changed, by whom, when."""
     tenants = planned(engine, "a")
     write(engine, "a", 99)
-    way = Push(engine=engine, catalogue=CATALOGUE, reason="", pause=lambda _: None, run="run")
-    (outcome,) = apply_plan(tenants, way, lambda _: None)
+    (outcome,) = push(engine, tenants)
     assert [(change.field_path, change.after) for change in outcome.theirs] == [("rrf_k", 99)]
     assert (outcome.by, outcome.revision) == ("anna", None)
 
@@ -157,15 +184,7 @@ def test_no_update_is_lost(engine: EmbeddedEngine) -> None:
             live = engine.read("counter")
             value = int(live.knobs.get("rrf_k", 0)) + 1
             tenants = [plan_tenant(CATALOGUE, live, {"rrf_k": value})]
-            way = Push(
-                engine=engine,
-                catalogue=CATALOGUE,
-                reason="",
-                pause=lambda _: None,
-                run=f"{number}-{round_}",
-                parallelism=1,
-            )
-            (outcome,) = apply_plan(tenants, way, lambda _: None)
+            (outcome,) = push(engine, tenants, run=f"{number}-{round_}")
             assert outcome.outcome in {Outcome.APPLIED, Outcome.CONFLICT}
             done += outcome.outcome is Outcome.APPLIED
         return done
@@ -192,8 +211,7 @@ def test_the_same_change_made_twice_at_once_is_written_once(engine: EmbeddedEngi
     """The second one conflicts and says that the set is there already."""
     first, second = planned(engine, "a"), planned(engine, "a")
     assert carry_out(engine, first)[0] == {"a": Outcome.APPLIED}
-    way = Push(engine=engine, catalogue=CATALOGUE, reason="", pause=lambda _: None, run="another")
-    (outcome,) = apply_plan(second, way, lambda _: None)
+    (outcome,) = push(engine, second, run="another")
     assert (outcome.outcome, outcome.message) == (
         Outcome.CONFLICT,
         "it holds the planned set already",

@@ -1,0 +1,337 @@
+"""What a run's journal says: records, the chain of their checksums, and what they make of each tenant. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from knobctl.changes.outcomes import Outcome, TenantOutcome
+from knobctl.errors import InputError
+from knobctl.text import count, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from knobctl.changes.plan import TenantPlan
+
+FORMAT: Final = "knobctl-run"
+FORMAT_VERSION: Final = 1
+_START: Final = "0" * 64
+"""What the first record is chained to."""
+_HEAD: Final = b'{"chain": "'
+_MIDDLE: Final = b'", "record": '
+_TAIL: Final = b"}"
+_BODY: Final = len(_HEAD) + len(_START) + len(_MIDDLE)
+SETTLED: Final = frozenset({Outcome.APPLIED, Outcome.UNCHANGED, Outcome.CONFLICT})
+"""The outcomes after which a run has nothing left to do for a tenant."""
+
+
+class DamagedJournalError(InputError):
+    """A journal that does not say what was written into it."""
+
+
+class EmptyJournalError(InputError):
+    """A journal whose run was killed before it had noted what it was about; nothing was sent."""
+
+
+class Chain:
+    """Makes lines of records. Each carries a checksum of itself and all before it."""
+
+    def __init__(self, last: str = _START) -> None:
+        self.last = last
+
+    def line(self, record: Mapping[str, Any]) -> bytes:
+        """The line of the next record, its end included."""
+        body = json.dumps(record, allow_nan=False).encode()
+        self.last = _sum(self.last, body)
+        return b"".join((_HEAD, self.last.encode(), _MIDDLE, body, _TAIL, b"\n"))
+
+    def body(self, line: bytes) -> bytes | None:
+        """The record of the next line, without the line's end; None where it is not what was written."""
+        body = line[_BODY : -len(_TAIL)]
+        found = _sum(self.last, body)
+        if line != b"".join((_HEAD, found.encode(), _MIDDLE, body, _TAIL)):
+            return None
+        self.last = found
+        return body
+
+
+def _sum(last: str, body: bytes) -> str:
+    return hashlib.sha256(last.encode() + body).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """A write that was about to be sent, as it was about to be sent."""
+
+    tenant: str
+    base_revision: str | None
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    idempotency_key: str
+    reason: str
+
+    @classmethod
+    def of(cls, tenant: TenantPlan, *, idempotency_key: str, reason: str) -> Intent:
+        """The write of one planned tenant."""
+        return cls(
+            tenant=tenant.tenant,
+            base_revision=tenant.base_revision,
+            before=tenant.existing,
+            after=tenant.desired,
+            idempotency_key=idempotency_key,
+            reason=reason,
+        )
+
+    def as_record(self) -> dict[str, Any]:
+        """The intent as the journal has it."""
+        return {
+            "kind": "intent",
+            "tenant": self.tenant,
+            "base_revision": self.base_revision,
+            "before": dict(self.before),
+            "after": dict(self.after),
+            "idempotency_key": self.idempotency_key,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """What a run is, before it writes."""
+
+    run: str
+    command: str
+    started_at: str
+    """RFC 3339, for people: nothing is decided by it."""
+    made_by: str
+    actor: str
+    folder: str
+    """Where it was started: relative names, an embedded engine's too, mean what they mean there."""
+    engine: str
+    place: str
+    """The options that lead another command to the same engine, as text to append."""
+    fleet: str | None
+    reason: str
+    """As it was given; what was acknowledged is added to it in audit events."""
+    allowed: tuple[str, ...] = ()
+    """What was acknowledged, `max_tenants=812`: it stays acknowledged when the run is resumed."""
+    aside: Mapping[str, int] = field(default_factory=dict)
+    """By outcome, tenants that the plan of the journal leaves out: they held what they shall already,
+    or had moved and were skipped."""
+    files: tuple[str, ...] = ()
+    """Files to be edited once their tenants are written."""
+
+    def as_record(self) -> dict[str, Any]:
+        """The first record of a journal."""
+        return {
+            "kind": "run",
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "run": self.run,
+            "command": self.command,
+            "started_at": self.started_at,
+            "made_by": self.made_by,
+            "actor": self.actor,
+            "folder": self.folder,
+            "engine": self.engine,
+            "place": self.place,
+            "fleet": self.fleet,
+            "reason": self.reason,
+            "allowed": list(self.allowed),
+            "aside": dict(self.aside),
+            "files": list(self.files),
+        }
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Heading:
+        """Read the first record of a journal back."""
+        return cls(
+            run=record["run"],
+            command=record["command"],
+            started_at=record["started_at"],
+            made_by=record["made_by"],
+            actor=record["actor"],
+            folder=record["folder"],
+            engine=record["engine"],
+            place=record["place"],
+            fleet=record["fleet"],
+            reason=record["reason"],
+            allowed=tuple(record["allowed"]),
+            aside=record["aside"],
+            files=tuple(record["files"]),
+        )
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far one tenant is."""
+
+    intent: Intent | None = None
+    """The last write that was about to be sent; None where none was."""
+    outcome: TenantOutcome | None = None
+    """What became of it; None where the journal does not say."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the run has nothing left to do for the tenant."""
+        return self.outcome is not None and self.outcome.outcome in SETTLED
+
+    @property
+    def may_be_written(self) -> bool:
+        """Whether a write was about to be sent of which it is not known what became."""
+        if self.outcome is None:
+            return self.intent is not None
+        return self.outcome.outcome is Outcome.UNKNOWN
+
+    def seen(self, tenant: str) -> TenantOutcome:
+        """What the journal says became of the tenant."""
+        if self.outcome is not None:
+            return self.outcome
+        if self.intent is not None:
+            return not_established(self.intent)
+        return TenantOutcome(tenant=tenant, outcome=Outcome.SKIPPED)
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """A run as its journal tells it."""
+
+    heading: Heading
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    """What it was to write, see `planfile.recorded_plan`."""
+    tenants: dict[str, Progress] = field(default_factory=dict)
+    """By tenant of the plan, in its order."""
+    allowed: set[str]
+    """All that was acknowledged, in any attempt."""
+    last: str
+    """The checksum of the last record."""
+    size: int
+    """Bytes up to the end of the last record: what stands beyond was torn off."""
+
+    @property
+    def left(self) -> list[str]:
+        """The tenants that the run still has to write, or to find out about."""
+        return [name for name, progress in self.tenants.items() if not progress.is_done]
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing is left."""
+        return not self.left
+
+    def outcomes(self) -> list[TenantOutcome]:
+        """What became of each tenant of the plan."""
+        return [progress.seen(name) for name, progress in self.tenants.items()]
+
+    def tally(self) -> dict[str, int]:
+        """Count outcomes by name, those of tenants that it left aside included."""
+        counts = Counter(one.outcome.value for one in self.outcomes())
+        counts.update(self.heading.aside)
+        return {outcome.value: counts[outcome] for outcome in Outcome if counts[outcome]}
+
+
+def not_established(intent: Intent) -> TenantOutcome:
+    """The outcome of a write that was about to be sent when its run ended."""
+    message = "it was being written when the run ended; what became of it is not established yet"
+    return TenantOutcome(tenant=intent.tenant, outcome=Outcome.UNKNOWN, message=message)
+
+
+def read_run(raw: bytes, source: str) -> Run:
+    """Read a journal, whole or torn off at its end.
+
+    A run that is killed leaves a last line without an end: it was not yet noted, and counts for
+    nothing. Whatever else is not as it was written is damage, of which nothing is believed.
+
+    Args:
+        raw: The file.
+        source: Its name.
+
+    Raises:
+        EmptyJournalError: If the run had not yet noted what it was to write: then nothing was sent.
+        DamagedJournalError: If a record is not what was written, or one is missing before it.
+    """
+    chain, size = Chain(), 0
+    run: Run | None = None
+    for number, line in enumerate(_lines(raw), 1):
+        body = chain.body(line)
+        if body is None:
+            raise DamagedJournalError(
+                f"{source}:{number} is damaged: its checksum is not that of what stands there and before it",
+                hint="what the tenants hold now: knobctl get; to go on, apply again: it writes only what differs",
+            )
+        record = json.loads(body)
+        size += len(line) + 1
+        if run is None:
+            _verify_format(record, source)
+            heading = Heading.of(record)
+            run = Run(
+                heading=heading,
+                allowed=set(heading.allowed),
+                last=chain.last,
+                size=size,
+            )
+        else:
+            _take(run, record)
+            run.last, run.size = chain.last, size
+    if run is None or not run.plan:
+        raise EmptyJournalError(
+            f"{source} ends before it says what was to be written: nothing was sent",
+            hint="apply again",
+        )
+    return run
+
+
+def _lines(raw: bytes) -> Iterator[bytes]:
+    """The lines that have an end, without it."""
+    start = 0
+    while (end := raw.find(b"\n", start)) >= 0:
+        yield raw[start:end]
+        start = end + 1
+
+
+def _verify_format(record: Mapping[str, Any], source: str) -> None:
+    version = record.get("format_version")
+    if record.get("format") != FORMAT or version != FORMAT_VERSION:
+        raise InputError(
+            f"{source} has the journal format {visible(str(version))}; this knobctl reads format {FORMAT_VERSION}",
+            hint="resume it with the knobctl that wrote it",
+        )
+
+
+def _take(run: Run, record: Mapping[str, Any]) -> None:
+    match record["kind"]:
+        case "plan":
+            run.plan = record["plan"]
+            run.tenants = {entry["tenant"]: Progress() for entry in run.plan["tenants"]}
+        case "intent":
+            intent = Intent(**{key: part for key, part in record.items() if key != "kind"})
+            run.tenants[intent.tenant] = Progress(intent=intent)
+        case "outcome":
+            run.tenants[record["tenant"]].outcome = _outcome(record)
+        case "resume":
+            run.allowed |= set(record["allowed"])
+        case _:
+            pass  # how an attempt ended; the outcomes say it
+
+
+def _outcome(record: Mapping[str, Any]) -> TenantOutcome:
+    """What was noted of a tenant, without the fields that others changed: they were shown then."""
+    return TenantOutcome(
+        tenant=record["tenant"],
+        outcome=Outcome(record["outcome"]),
+        changed_field_paths=tuple(record["changed_field_paths"]),
+        revision=record["revision"],
+        message=record["message"],
+        by=record["changed_by"],
+        at=record["changed_at"],
+    )
+
+
+def left_words(run: Run) -> str:
+    """What is left of a run: `3 tenants left, 1 of them sent and not established`."""
+    unsure = sum(progress.may_be_written for progress in run.tenants.values())
+    left = f"{count(len(run.left), 'tenant')} left"
+    return f"{left}, {unsure:,} of them sent and not established" if unsure else left

@@ -1,0 +1,160 @@
+"""The folder in which the journals of runs lie: the user's own, one file a run."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from knobctl.changes.journal import EmptyJournalError, Run, read_run
+from knobctl.changes.journal_writing import Journal, JournalError
+from knobctl.errors import ConflictError, InputError, UsageError
+from knobctl.text import count, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+KEPT: Final = 200
+"""Finished runs whose journals stay; unfinished ones stay all."""
+SUFFIX: Final = ".jsonl"
+_NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+_OLD: Final = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+_END_BYTES: Final = 64 * 1024
+
+
+class RunFolder:
+    """Journals by run."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def new(self, run: str) -> Journal:
+        """Open the journal of a new run, and let old ones of finished runs make way.
+
+        Raises:
+            JournalError: If that is not possible.
+        """
+        path = self._folder / f"{run}{SUFFIX}"
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._tidy()
+            handle = os.open(path, _NEW, 0o600)
+            self._sync()
+        except OSError as error:
+            raise JournalError(path, error) from error
+        _lock(handle, path)
+        return Journal(handle, path, run=run)
+
+    def reopen(self, run: str) -> tuple[Run, Journal]:
+        """Read a run and open its journal to go on with it.
+
+        Raises:
+            UsageError: If there is no such run.
+            ConflictError: If another process is writing it.
+            InputError: If it is damaged.
+            JournalError: If it cannot be opened.
+        """
+        path = self._path(run)
+        try:
+            handle = os.open(path, _OLD)
+        except OSError as error:
+            raise JournalError(path, error) from error
+        try:
+            _lock(handle, path)
+            found = read_run(path.read_bytes(), str(path))
+            os.ftruncate(handle, found.size)  # a torn end would be glued to the next record
+        except BaseException:
+            os.close(handle)
+            raise
+        return found, Journal(handle, path, run=found.heading.run, last=found.last)
+
+    def read(self, run: str) -> Run:
+        """Read a run.
+
+        Args:
+            run: Its name, or as much of it as no other has.
+
+        Raises:
+            UsageError: If there is no such run.
+            InputError: If its journal is damaged.
+        """
+        path = self._path(run)
+        return read_run(_read(path), str(path))
+
+    def all(self) -> Iterator[Run | InputError]:
+        """Read every run; those that had noted nothing are left out, damaged ones are errors."""
+        for path in self._paths():
+            try:
+                yield read_run(_read(path), str(path))
+            except EmptyJournalError:
+                continue
+            except InputError as error:
+                yield error
+
+    def _path(self, run: str) -> Path:
+        found = [path for path in self._paths() if path.stem.startswith(run)] if run else []
+        exact = [path for path in found if path.stem == run]
+        if len(exact or found) == 1:
+            return (exact or found)[0]
+        if not found:
+            raise UsageError(f"there is no run {visible(run)!r}", hint="see them: knobctl runs")
+        names = ", ".join(path.stem for path in found[:5])
+        raise UsageError(
+            f"{visible(run)!r} is the beginning of {count(len(found), 'run')}: {names}"
+        )
+
+    def _paths(self) -> list[Path]:
+        try:
+            return sorted(path for path in self._folder.iterdir() if path.suffix == SUFFIX)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise InputError(f"{self._folder} cannot be read: {error.strerror}") from error
+
+    def _sync(self) -> None:
+        """Make the name of a new journal durable."""
+        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def _tidy(self) -> None:
+        """Remove the journals of finished runs that were written longest ago."""
+        paths = self._paths()
+        if len(paths) <= KEPT:
+            return
+        with suppress(OSError):  # another run may have removed one
+            ended = [path for path in paths if _has_ended(path)]
+            ended.sort(key=lambda path: path.stat().st_mtime_ns)
+            for path in ended[: max(0, len(ended) - KEPT)]:
+                path.unlink(missing_ok=True)
+
+
+def _lock(handle: int, path: Path) -> None:
+    """Take the lock of a journal's open file; closing it, or dying, gives it free."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ConflictError(
+            f"run {path.stem} is under way in another process; nothing was written.",
+            hint=f"wait for it, or stop it; how far it is: knobctl runs {path.stem}",
+        ) from None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _has_ended(path: Path) -> bool:
+    """Whether the last record says that nothing is left; a look at the end of the file is enough."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _END_BYTES))
+        last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
+    return b'"record": {"kind": "end"' in last and b'"left": 0,' in last

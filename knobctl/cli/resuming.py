@@ -1,0 +1,146 @@
+"""Goes on with a run that was killed, interrupted or stopped: what it did stays, what is left is done."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from knobctl.changes.outcomes import exit_code
+from knobctl.changes.proposal import Done, Proposal
+from knobctl.cli.choosing import limits_for, surroundings
+from knobctl.cli.consent import require_consent
+from knobctl.cli.planned import (
+    refuse_changed_evidence,
+    refuse_moved,
+    refuse_new_findings,
+    refuse_other_engine,
+)
+from knobctl.cli.pushing import GoingOn, PushOptions, push, runs_of
+from knobctl.errors import UsageError
+from knobctl.report.pushes import done_json
+from knobctl.report.runs import finished_words
+from knobctl.text import joined, visible
+
+if TYPE_CHECKING:
+    from knobctl.changes.journal import Run
+    from knobctl.changes.journal_writing import Journal
+    from knobctl.changes.plan import Plan
+    from knobctl.cli.session import Session
+    from knobctl.errors import ExitCode
+
+
+def resume_run(
+    session: Session,
+    name: str,
+    options: PushOptions,
+    *,
+    max_tenants: int | None,
+    max_share: str | None,
+) -> ExitCode:
+    """Finish what is left of a run; guards, policies and base revisions must hold as for a plan file.
+
+    Raises:
+        UsageError: If there is no such run, or it belongs to another engine or folder.
+        ConflictError: If somebody else changed what is left, or another process is writing the run.
+        RefusedError: If a guard stops it.
+    """
+    from knobctl.changes.planfile import recorded_plan
+
+    run, journal = runs_of(session).reopen(name)
+    with closing(journal):
+        _refuse_other_folder(session, run)
+        plan = recorded_plan(run.plan, str(journal.path), session.catalogue)
+        if run.is_finished:
+            return _nothing_left(session, run, plan)
+        options = replace(options, reason=run.heading.reason or None)
+        return _go_on(session, run, plan, journal, options, max_tenants, max_share)
+
+
+def _refuse_other_folder(session: Session, run: Run) -> None:
+    if str(session.cwd) != run.heading.folder:
+        raise UsageError(
+            f"run {run.heading.run} was started in {visible(run.heading.folder)}, where its names mean what they meant",
+            hint="go there to resume it; or apply again, which writes only what differs",
+        )
+
+
+def _nothing_left(session: Session, run: Run, plan: Plan) -> ExitCode:
+    """Say what the run came to; asked again, it says the same."""
+    outcomes = run.outcomes()
+    done = Done(outcomes=outcomes, code=exit_code(outcomes), run=run.heading.run)
+    proposal = Proposal(
+        command="apply",
+        plan=replace(plan, tenants=()),
+        limits=limits_for(session, None),
+        needs_consent=False,
+        left_out=outcomes,
+    )
+    session.settings.answer(
+        {
+            "text": lambda: finished_words(run),
+            "json": lambda: json.dumps(done_json(proposal, done), indent=2),
+        }
+    )
+    return done.code
+
+
+def _go_on(
+    session: Session,
+    run: Run,
+    plan: Plan,
+    journal: Journal,
+    options: PushOptions,
+    max_tenants: int | None,
+    max_share: str | None,
+) -> ExitCode:
+    from knobctl.changes.preparing import fleet_of, refuse_unread
+    from knobctl.changes.resuming import rest_of
+    from knobctl.engine.reading import read_all
+
+    sources = [session.cwd / one.source for one in plan.tenants if one.source]
+    here = plan.fleet is not None or any(source.is_file() for source in sources)
+    repository = surroundings(session, wanted=here)
+    fleet = fleet_of(repository, plan.fleet or session.fleet)
+    refuse_unread(repository, fleet)
+    limits = limits_for(session, fleet, max_tenants=max_tenants, max_share=max_share)
+    if limits.consent_required and not options.dry_run:
+        require_consent(yes=options.yes, what=limits.consent_required)
+    refuse_other_engine(session, plan.engine, f"run {run.heading.run} was")
+    live = read_all(session.engine, run.left, workers=options.parallelism)
+    rest = rest_of(run, plan, live, session.catalogue)
+    if rest.moved and options.on_conflict == "stop":
+        refuse_moved(
+            session,
+            plan,
+            rest.moved,
+            settled=[*rest.settled, *rest.found],
+            hint="leave out what moved: --on-conflict skip; or apply again, and look at what changed",
+        )
+    if here:
+        refuse_changed_evidence(rest.plan, repository)
+    refuse_new_findings(session, rest.plan, live, repository, fleet)
+    _say_what_is_not_edited(session, run)
+    return push(
+        session,
+        Proposal(
+            command="apply",
+            plan=rest.plan,
+            limits=limits,
+            needs_consent=limits.consent_required is not None,
+            left_out=[*rest.settled, *rest.found, *rest.moved],
+        ),
+        options,
+        GoingOn(
+            journal=journal, rest=rest, whole=len(plan.tenants), allowed=frozenset(run.allowed)
+        ),
+    )
+
+
+def _say_what_is_not_edited(session: Session, run: Run) -> None:
+    if run.heading.files:
+        session.notice(
+            f"{joined(map(visible, run.heading.files))} was to be edited too, which a resume does not do; "
+            "to bring files to what is live: knobctl pull"
+        )
