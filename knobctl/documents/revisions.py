@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from knobctl.documents.tree import Text
     from knobctl.knobs import Catalogue
 
+_NO_NETWORK: Final = [
+    word
+    for protocol in ("", "https.", "http.", "ssh.", "git.", "file.", "ext.")
+    for word in ("-c", f"protocol.{protocol}allow=never")
+]
+"""By name too: what a user allows by name beats what is said of all."""
 _SHA1: Final = 40
 """How many digits the name of an object has, in a repository that counts by SHA-1."""
 _SHORT: Final = 10
@@ -50,8 +56,7 @@ class GitTree:
             "git",
             "-C",
             str(root),
-            "-c",
-            "protocol.allow=never",
+            *_NO_NETWORK,
             "--no-replace-objects",
         )
         # --end-of-options: a revision that looks like an option is a revision all the same.

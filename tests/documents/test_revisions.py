@@ -152,6 +152,7 @@ def test_what_a_partial_clone_lacks_is_no_missing_file(repo: Path, tmp_path: Pat
     git(repo, "config", "uploadpack.allowFilter", "true")
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "--filter=blob:none", f"file://{repo}", str(clone))
+    git(clone, "config", "protocol.file.allow", "always")
     now = open_repository(["fleet"], catalogue=None, cwd=clone, stdin=bytes)
     with pytest.raises(UsageError, match=r"lacks the content of v1:tenants/a\.yaml") as caught:
         open_base(now, "v1", ["fleet"], catalogue=None, cwd=clone)
