@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from knobctl.changes.diff import diff_sets
 from knobctl.changes.journal import Intent, not_established
@@ -19,12 +20,16 @@ from knobctl.engine.interface import EngineRefusedError, TenantNotFoundError
 from knobctl.errors import ConflictError, EngineError, UnknownOutcomeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from knobctl.changes.journal_writing import Journal
     from knobctl.changes.plan import TenantPlan
     from knobctl.engine.interface import Engine, LiveSet
     from knobctl.knobs import Catalogue
+
+
+AHEAD: Final = 4
+"""How many writes a worker are noted at a time: one turn of the disk for all of them."""
 
 
 class OnConflict(StrEnum):
@@ -75,50 +80,97 @@ def apply_plan(
     Returns:
         The outcomes in the order of the plan.
     """
-    halt = Event()
-    done: dict[str, TenantOutcome] = {}
-    with ThreadPoolExecutor(max_workers=push.parallelism, thread_name_prefix="push") as pool:
-        running = [pool.submit(_one_tenant, tenant, push, halt) for tenant in tenants]
-        try:
-            for future in as_completed(running):
-                outcome = future.result()
-                done[outcome.tenant] = outcome
-                progress(outcome)
-        except BaseException:
-            halt.set()  # a defect: finish what is in flight, begin nothing more
-            raise
+    done = {one.tenant: _unchanged(one) for one in tenants if not _is_written(one, push)}
+    for outcome in done.values():
+        progress(outcome)
+    for outcome in _written([one for one in tenants if one.tenant not in done], push):
+        done[outcome.tenant] = outcome
+        progress(outcome)
     return [done[tenant.tenant] for tenant in tenants]
 
 
-def _one_tenant(tenant: TenantPlan, push: Push, halt: Event) -> TenantOutcome:
-    sent = push.sent.get(tenant.tenant)
-    if not (sent or tenant.changes):
-        return TenantOutcome(
-            tenant=tenant.tenant, outcome=Outcome.UNCHANGED, revision=tenant.base_revision
-        )
+def _is_written(tenant: TenantPlan, push: Push) -> bool:
+    return bool(tenant.changes) or tenant.tenant in push.sent
+
+
+def _written(tenants: Sequence[TenantPlan], push: Push) -> Iterator[TenantOutcome]:
+    """Write tenants in parallel, and give what became of each as it is done.
+
+    This thread notes the next writes while the workers send those that are on the disk already, so
+    that no worker waits for the disk.
+    """
+    halt = Event()
+    left = iter(tenants)
+    running: set[Future[TenantOutcome]] = set()
+    with ThreadPoolExecutor(max_workers=push.parallelism, thread_name_prefix="push") as pool:
+        try:
+            while True:
+                if len(running) <= push.parallelism * AHEAD // 2:
+                    batch = list(islice(left, push.parallelism * AHEAD))
+                    for tenant, intent, unnoted in _noted(batch, push, halt):
+                        if intent is None:
+                            yield _skipped(tenant, unnoted)
+                        else:
+                            running.add(pool.submit(_one_tenant, tenant, intent, push, halt))
+                    if batch:
+                        continue
+                if not running:
+                    return
+                finished, running = wait(running, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in finished)
+        except BaseException:
+            halt.set()  # a defect: finish what is in flight, begin nothing more
+            raise
+
+
+def _noted(
+    batch: Sequence[TenantPlan], push: Push, halt: Event
+) -> Iterator[tuple[TenantPlan, Intent | None, str | None]]:
+    """Note the writes of some tenants, all at once.
+
+    Yields:
+        Each tenant; its write, None where it is not begun; why it could not be noted, if it could not.
+    """
+    intents = {one.tenant: push.sent.get(one.tenant) or _intent(one, push) for one in batch}
+    unnoted = None
+    is_stopped = push.stop.is_set() or halt.is_set()
+    if not is_stopped:
+        try:
+            push.journal.intend(*(one for name, one in intents.items() if name not in push.sent))
+        except JournalError as error:
+            halt.set()
+            unnoted = f"not begun: the journal cannot be written: {error.why}"
+    for tenant in batch:
+        begun = not (is_stopped or unnoted) or tenant.tenant in push.sent
+        yield tenant, intents[tenant.tenant] if begun else None, unnoted
+
+
+def _one_tenant(tenant: TenantPlan, intent: Intent, push: Push, halt: Event) -> TenantOutcome:
     if push.stop.is_set() or halt.is_set():
-        return not_established(sent) if sent else _skipped(tenant)
-    try:
-        intent = sent or _intend(tenant, push)
-    except JournalError as error:
-        halt.set()
-        return _skipped(tenant, f"not begun: the journal cannot be written: {error.why}")
-    outcome, goes_on = _write(tenant, intent, push)
+        if tenant.tenant in push.sent:
+            return not_established(intent)
+        outcome = _skipped(tenant)
+    else:
+        outcome, goes_on = _write(tenant, intent, push)
+        if not goes_on:
+            halt.set()
     push.journal.tell(outcome)
-    if not goes_on:
-        halt.set()
     return outcome
+
+
+def _unchanged(tenant: TenantPlan) -> TenantOutcome:
+    return TenantOutcome(
+        tenant=tenant.tenant, outcome=Outcome.UNCHANGED, revision=tenant.base_revision
+    )
 
 
 def _skipped(tenant: TenantPlan, message: str | None = None) -> TenantOutcome:
     return TenantOutcome(tenant=tenant.tenant, outcome=Outcome.SKIPPED, message=message)
 
 
-def _intend(tenant: TenantPlan, push: Push) -> Intent:
+def _intent(tenant: TenantPlan, push: Push) -> Intent:
     key = idempotency_key(tenant, push.journal.run)
-    intent = Intent.of(tenant, idempotency_key=key, reason=push.reason)
-    push.journal.intend(intent)
-    return intent
+    return Intent.of(tenant, idempotency_key=key, reason=push.reason)
 
 
 def _write(tenant: TenantPlan, intent: Intent, push: Push) -> tuple[TenantOutcome, bool]:

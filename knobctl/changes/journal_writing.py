@@ -51,9 +51,6 @@ class Journal:
         self._handle = handle
         self._chain = Chain() if last is None else Chain(last)
         self._appending = Lock()
-        self._syncing = Lock()
-        self._appended = 0
-        self._synced = 0
 
     def begin(self, *records: Mapping[str, Any]) -> None:
         """Note what a run or another attempt at it is about, durably.
@@ -61,19 +58,18 @@ class Journal:
         Raises:
             JournalError: If that is not possible.
         """
-        for record in records:
-            self._append(record)
-        self._sync(self._appended)
+        self._append(*records)
+        self._sync()
 
-    def intend(self, intent: Intent) -> None:
-        """Note a write that is about to be sent; when this returns, it is on the disk.
-
-        Threads that come while the disk is busy wait for one turn of it together.
+    def intend(self, *intents: Intent) -> None:
+        """Note writes that are about to be sent; when this returns, they are on the disk.
 
         Raises:
-            JournalError: If that is not possible; then the write must not be sent.
+            JournalError: If that is not possible; then none of them may be sent.
         """
-        self._sync(self._append(intent.as_record()))
+        if intents:
+            self._append(*(intent.as_record() for intent in intents))
+            self._sync()
 
     def tell(self, outcome: TenantOutcome) -> None:
         """Note what became of a tenant.
@@ -88,18 +84,19 @@ class Journal:
         """Note how an attempt ended: how many tenants are left, when, and how many have each outcome."""
         record = {"kind": "end", "left": left, "ended_at": ended_at, "outcomes": dict(outcomes)}
         with suppress(JournalError):
-            self._sync(self._append(record))
+            self._append(record)
+            self._sync()
 
     def close(self) -> None:
         """Close the file, and give the run free."""
         os.close(self._handle)
 
-    def _append(self, record: Mapping[str, Any]) -> int:
+    def _append(self, *records: Mapping[str, Any]) -> None:
         with self._appending:
             if self.fault:
                 raise self.fault
             before = os.lseek(self._handle, 0, os.SEEK_END)
-            rest = memoryview(self._chain.line(record))
+            rest = memoryview(b"".join(map(self._chain.line, records)))
             try:
                 while rest:
                     rest = rest[os.write(self._handle, rest) :]
@@ -107,21 +104,12 @@ class Journal:
                 with suppress(OSError):  # what is torn off is dropped by who reads it
                     os.ftruncate(self._handle, before)
                 raise self._failed(error) from error
-            self._appended += 1
-            return self._appended
 
-    def _sync(self, number: int) -> None:
-        with self._syncing:
-            if self.fault:
-                raise self.fault
-            if self._synced >= number:
-                return
-            reached = self._appended
-            try:
-                os.fsync(self._handle)
-            except OSError as error:
-                raise self._failed(error) from error
-            self._synced = reached
+    def _sync(self) -> None:
+        try:
+            os.fsync(self._handle)
+        except OSError as error:
+            raise self._failed(error) from error
 
     def _failed(self, error: OSError) -> JournalError:
         self.fault = JournalError(self.path, error)
