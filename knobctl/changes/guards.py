@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from knobctl.changes.limits import Bound, Limits
     from knobctl.changes.plan import TenantPlan
 
-GUARDS: Final = ("max_tenants", "max_share", "largest_step", "protected", "freeze")
+GUARDS: Final = ("max_tenants", "max_share", "max_pruned", "largest_step", "protected", "freeze")
 """The guards that `--allow GUARD=VALUE` can acknowledge."""
+_NAMED: Final = 5
+"""How many tenants a refusal names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def _normal(guard: str, value: str) -> str:
     """Spell a number in one way, so that 5,000 and 5000 acknowledge the same."""
     try:
         match guard:
-            case "max_tenants":
+            case "max_tenants" | "max_pruned":
                 return str(int(value.replace(",", "").replace("_", "")))
             case "max_share":
                 return percent(Fraction(value.removesuffix("%")) / 100)
@@ -96,7 +98,7 @@ def judge(  # noqa: PLR0913  all that a push is judged by
     now: datetime,
     reason: str | None,
     allowances: frozenset[str] = frozenset(),
-    counted: int | None = None,
+    whole: Sequence[TenantPlan] | None = None,
 ) -> Verdict:
     """Judge a push by its limits.
 
@@ -107,7 +109,7 @@ def judge(  # noqa: PLR0913  all that a push is judged by
         now: The time, with an offset.
         reason: The reason given, if any.
         allowances: What was acknowledged, see `read_allowances`.
-        counted: How many tenants the run changes in all, where these are the rest of one.
+        whole: What the run changes in all, where these are the rest of one.
 
     Returns:
         The refusals, gravest kind first, and those that were acknowledged.
@@ -116,7 +118,7 @@ def judge(  # noqa: PLR0913  all that a push is judged by
     refused: list[Refusal] = []
     allowed: list[Refusal] = []
     if changed:
-        for refusal in _refusals(changed, limits, managed, now, reason, counted or len(changed)):
+        for refusal in _refusals(changed, limits, managed, now, reason, whole or changed):
             (allowed if refusal.allowance in allowances else refused).append(refusal)
     return Verdict(tuple(refused), tuple(allowed))
 
@@ -127,13 +129,16 @@ def _refusals(
     managed: int,
     now: datetime,
     reason: str | None,
-    counted: int,
+    whole: Sequence[TenantPlan],
 ) -> Iterator[Refusal]:
     yield from _unknown_fields(changed)
     yield from _freezes(limits, now)
     yield from _protected(changed, limits.protected)
-    yield from _max_tenants(counted, limits.max_tenants)
-    yield from _max_share(counted, max(managed, counted), limits.max_share)
+    pruned = [one.tenant for one in whole if one.pruned]
+    asked_for = len(whole) - len(pruned)
+    yield from _max_tenants(len(whole), limits.max_tenants)
+    yield from _max_share(asked_for, max(managed, asked_for), limits.max_share)
+    yield from _max_pruned(pruned, limits.max_pruned)
     yield from _largest_steps(changed, limits.largest_step)
     if limits.reason_required and not (reason or "").strip():
         yield Refusal(
@@ -188,7 +193,7 @@ def _max_tenants(number: int, bounds: Sequence[Bound]) -> Iterator[Refusal]:
 
 
 def _max_share(number: int, managed: int, bounds: Sequence[Bound]) -> Iterator[Refusal]:
-    found = Fraction(number, managed)
+    found = Fraction(number, managed) if number else Fraction(0)
     broken = [bound for bound in bounds if found > bound.value]
     if broken:
         tightest = min(broken, key=lambda bound: bound.value)
@@ -197,6 +202,20 @@ def _max_share(number: int, managed: int, bounds: Sequence[Bound]) -> Iterator[R
             f"{number:,} of {count(managed, 'managed tenant')} would change ({percent(found)}), "
             f"{tightest.says('limit')}.",
             percent(found),
+        )
+
+
+def _max_pruned(pruned: Sequence[str], bounds: Sequence[Bound]) -> Iterator[Refusal]:
+    broken = [bound for bound in bounds if len(pruned) > bound.value]
+    if broken or (pruned and not bounds):
+        why = "nothing allows any: neither limits.max_pruned of a fleet nor --max-pruned is set"
+        if broken:
+            why = min(broken, key=lambda bound: bound.value).says("limit of pruned tenants")
+        shown = ", ".join(pruned[:_NAMED]) + (", ..." if len(pruned) > _NAMED else "")
+        yield Refusal(
+            "max_pruned",
+            f"{count(len(pruned), 'tenant')} without a document would be reset ({shown}), and {why}.",
+            str(len(pruned)),
         )
 
 

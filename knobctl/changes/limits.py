@@ -52,6 +52,8 @@ class Limits:
     max_tenants: tuple[Bound, ...] = ()
     max_share: tuple[Bound, ...] = ()
     """Shares of the managed tenants, from 0 to 1."""
+    max_pruned: tuple[Bound, ...] = ()
+    """How many tenants without a document may be reset; none where nothing says."""
     largest_step: Mapping[str, Bound] = field(default_factory=dict)
     """By knob, how far its effective value may move."""
     protected: Mapping[str, str] = field(default_factory=dict)
@@ -65,12 +67,9 @@ class Limits:
     def as_json(self) -> dict[str, Any]:
         """The limits as a plan records them: for those who review it, not for `apply`."""
         return {
-            "max_tenants": [
-                {"limit": bound.text, "set_by": _set_by(bound)} for bound in self.max_tenants
-            ],
-            "max_share": [
-                {"limit": bound.text, "set_by": _set_by(bound)} for bound in self.max_share
-            ],
+            "max_tenants": _bounds_json(self.max_tenants),
+            "max_share": _bounds_json(self.max_share),
+            **({"max_pruned": _bounds_json(self.max_pruned)} if self.max_pruned else {}),
             "largest_step": {knob: bound.text for knob, bound in self.largest_step.items()},
             "protected": sorted(self.protected),
             "freezes": [freeze.name for freeze in self.freezes],
@@ -78,8 +77,14 @@ class Limits:
         }
 
 
-def _set_by(bound: Bound) -> str:
-    return f"{bound.setter} ({bound.place})" if bound.place else bound.setter
+def _bounds_json(bounds: Sequence[Bound]) -> list[dict[str, str]]:
+    return [
+        {
+            "limit": bound.text,
+            "set_by": f"{bound.setter} ({bound.place})" if bound.place else bound.setter,
+        }
+        for bound in bounds
+    ]
 
 
 def limits_of(
@@ -87,6 +92,7 @@ def limits_of(
     *,
     max_tenants: int | None = None,
     max_share: str | None = None,
+    max_pruned: int | None = None,
     production: str | None = None,
 ) -> Limits:
     """Gather the limits of a push.
@@ -95,6 +101,7 @@ def limits_of(
         fleet: The fleet document, validated; None for no limits of a fleet.
         max_tenants: The flag; it bounds beside the fleet's number and cannot loosen it.
         max_share: The flag, such as `10%`.
+        max_pruned: The flag.
         production: The name of the context, where it is marked production; it demands a reason
             and consent.
 
@@ -109,12 +116,16 @@ def limits_of(
         max_share=(Bound(share(max_share), max_share, "--max-share"),)
         if max_share is not None
         else (),
+        max_pruned=(Bound(Fraction(max_pruned), str(max_pruned), "--max-pruned"),)
+        if max_pruned is not None
+        else (),
     )
     context = f"context {production}, which is marked production" if production else None
     written = _fleet_limits(fleet) if fleet else Limits()
     return Limits(
         max_tenants=(*written.max_tenants, *flags.max_tenants),
         max_share=(*written.max_share, *flags.max_share),
+        max_pruned=(*written.max_pruned, *flags.max_pruned),
         largest_step=written.largest_step,
         protected=written.protected,
         freezes=written.freezes,
@@ -143,6 +154,7 @@ def _fleet_limits(fleet: Document) -> Limits:
     return Limits(
         max_tenants=tuple(_bounds(fleet, limits, "max_tenants")),
         max_share=tuple(_bounds(fleet, limits, "max_share")),
+        max_pruned=tuple(_bounds(fleet, limits, "max_pruned")),
         largest_step={
             knob: _step(fleet, knob, step)
             for knob, step in (limits.get("largest_step") or {}).items()

@@ -51,6 +51,8 @@ class TenantPlan:
     """By file that the tenant names as evidence, its digest; None where it could not be read."""
     unknown: Mapping[str, str] = field(default_factory=dict)
     """Stored fields that the schema does not know and that the push would lose, as JSON text."""
+    pruned: bool = False
+    """Whether no document asks for the tenant any more, so that it is reset."""
 
     @property
     def resets(self) -> tuple[Change, ...]:
@@ -67,6 +69,7 @@ class TenantPlan:
         return {
             "tenant": self.tenant,
             "source": self.source,
+            **({"pruned": True} if self.pruned else {}),
             "labels": dict(self.labels),
             "owner": self.owner,
             "base_revision": self.base_revision,

@@ -75,6 +75,7 @@ class _Evidence(_Strict):
 class _Content(_Strict):
     tenant: TenantName
     source: str
+    pruned: Literal[True] | None = None
     labels: dict[str, str]
     owner: str | None
     base_revision: str | None
@@ -99,6 +100,7 @@ class _Limit(_Strict):
 class _Limits(_Strict):
     max_tenants: list[_Limit]
     max_share: list[_Limit]
+    max_pruned: list[_Limit] = []
     largest_step: dict[str, str]
     protected: list[str]
     freezes: list[str]
@@ -262,6 +264,7 @@ def _tenant(entry: _Content, source: str, catalogue: Catalogue) -> TenantPlan:
         owner=entry.owner,
         evidence={one.path: one.sha256 for one in entry.evidence},
         unknown=entry.unknown,
+        pruned=entry.pruned is True,
     )
 
 

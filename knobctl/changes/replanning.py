@@ -77,12 +77,13 @@ def new_findings(
         fleet: The fleet that applies.
 
     Returns:
-        Errors and warnings that nothing waives and that the plan's hazards do not have.
+        Errors and warnings that nothing waives and that the plan's hazards do not have; of what is
+        pruned none, as no document is there to be judged.
     """
     from knobctl.checks import check_repository
 
     report = check_repository(
-        judging(repository, [_document(tenant) for tenant in plan.tenants]),
+        judging(repository, [_document(tenant) for tenant in plan.tenants if not tenant.pruned]),
         today=today,
         live={name: one.knobs for name, one in live.items()},
         fleet=fleet,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from knobctl.changes.proposal import Proposal
-from knobctl.cli.choosing import answer_errors, choose, limits_for, prepared_for
+from knobctl.cli.choosing import answer_errors, chosen_of, limits_for, prepared_for
 from knobctl.cli.consent import require_consent
 from knobctl.cli.options import Settings, common_options
+from knobctl.cli.pruning import faults_of_all, prune_options, refuse_to_choose
 from knobctl.cli.pushing import (
     PushOptions,
     consent_options,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     metavar="RUN",
     help="Finish what is left of a run, and repeat nothing; see knobctl runs.",
 )
+@prune_options
 @parallelism_option
 @common_options(engine=True)
 def command(
@@ -72,15 +74,20 @@ def command(
     max_share: str | None,
     on_conflict: str,
     resume: str | None,
+    prune: bool,
+    max_pruned: int | None,
     parallelism: int,
 ) -> ExitCode:
     """Push whole sets: what a file and its layers leave out goes back to the platform default.
 
     PATHs are planned, shown and asked about. A plan file is applied as it was reviewed, unless
     something moved since. A run that was interrupted or killed is finished with --resume RUN.
+    A live tenant without a document is left alone; --prune resets such tenants, of the whole
+    repository, and as many as a limit allows.
     """
     from knobctl.changes.guards import read_allowances
     from knobctl.changes.limits import share
+    from knobctl.changes.pruning import with_pruned
 
     options = PushOptions(
         yes=yes,
@@ -93,6 +100,9 @@ def command(
     read_allowances(allow)
     if max_share:
         share(max_share)
+    plan_file = _plan_file(paths)
+    chosen = bool(plan_file or labels or where or tenant)
+    refuse_to_choose(prune=prune, max_pruned=max_pruned, chosen=chosen, resumes=resume is not None)
     with Session(settings) as session:
         if resume is not None:
             from knobctl.cli.resuming import resume_run
@@ -102,9 +112,14 @@ def command(
                     "a run is resumed as it was begun: its tenants and its reason stand in its journal"
                 )
             return resume_run(
-                session, resume, options, max_tenants=max_tenants, max_share=max_share
+                session,
+                resume,
+                options,
+                max_tenants=max_tenants,
+                max_share=max_share,
+                max_pruned=max_pruned,
             )
-        if (plan_file := _plan_file(paths)) is not None:
+        if plan_file is not None:
             from knobctl.cli.planned import apply_plan_file
 
             if labels or where or tenant:
@@ -114,20 +129,29 @@ def command(
             )
         require_consent(yes=yes or dry_run, what="apply")
         selection = selection_of((), labels, where)
-        repository, fleet = choose(session, paths, tenant=tenant, selection=selection)
-        limits = limits_for(session, fleet, max_tenants=max_tenants, max_share=max_share)
+        whole = session.repository(paths, tenant=tenant)
+        if prune and (faults := faults_of_all(session, whole, paths)):
+            return answer_errors(session, "apply", faults)
+        repository, fleet = chosen_of(session, whole, selection)
+        limits = limits_for(
+            session, fleet, max_tenants=max_tenants, max_share=max_share, max_pruned=max_pruned
+        )
         prepared = prepared_for(session, repository, fleet, limits, parallelism=parallelism)
         if prepared.plan is None:
             return answer_errors(session, "apply", prepared.report)
+        plan = with_pruned(prepared.plan, whole, session.engine) if prune else prepared.plan
         return push(
             session,
             Proposal(
                 command="apply",
-                plan=prepared.plan,
+                plan=plan,
                 limits=limits,
                 needs_consent=True,
                 report=prepared.report,
                 effective=prepared.effective,
+                facts={"pruned": [one.tenant for one in plan.tenants if one.pruned]}
+                if prune
+                else {},
             ),
             options,
         )

@@ -33,9 +33,15 @@ def choose(
     Returns:
         The repository, only those tenants judged; the fleet.
     """
+    return chosen_of(session, session.repository(paths, tenant=tenant), selection)
+
+
+def chosen_of(
+    session: Session, repository: Repository, selection: Selection | None
+) -> tuple[Repository, Document | None]:
+    """Keep the chosen tenants of a repository that belong to the fleet that applies; as `choose`."""
     from knobctl.changes.preparing import fleet_of, narrowed
 
-    repository = session.repository(paths, tenant=tenant)
     fleet = fleet_of(repository, session.fleet)
     return narrowed(repository, fleet, selection), fleet
 
@@ -65,6 +71,7 @@ def limits_for(
     *,
     max_tenants: int | None = None,
     max_share: str | None = None,
+    max_pruned: int | None = None,
 ) -> Limits:
     """The limits of the fleet, of the command line, and of a context that is marked production."""
     from knobctl.changes.limits import limits_of
@@ -73,6 +80,7 @@ def limits_for(
         fleet,
         max_tenants=max_tenants,
         max_share=max_share,
+        max_pruned=max_pruned,
         production=session.target.context if session.production else None,
     )
 

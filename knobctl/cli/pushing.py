@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from knobctl.changes.guards import Verdict
     from knobctl.changes.journal_writing import Journal
     from knobctl.changes.outcomes import TenantOutcome
+    from knobctl.changes.plan import TenantPlan
     from knobctl.changes.resuming import Rest
     from knobctl.cli.session import Session
 
@@ -63,8 +64,8 @@ class GoingOn:
 
     journal: Journal
     rest: Rest
-    whole: int
-    """How many tenants the run changes in all."""
+    whole: Sequence[TenantPlan]
+    """What the run changes in all."""
     allowed: frozenset[str]
     """What was acknowledged before."""
 
@@ -161,7 +162,7 @@ def _judge(
         now=session.now(),
         reason=options.reason,
         allowances=read_allowances(options.allow) | (going_on.allowed if going_on else frozenset()),
-        counted=going_on.whole if going_on else None,
+        whole=going_on.whole if going_on else None,
     )
 
 

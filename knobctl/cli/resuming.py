@@ -18,7 +18,7 @@ from knobctl.cli.planned import (
     refuse_other_engine,
 )
 from knobctl.cli.pushing import GoingOn, PushOptions, push, runs_of
-from knobctl.errors import UsageError
+from knobctl.errors import ConflictError, UsageError
 from knobctl.report.pushes import done_json
 from knobctl.report.runs import finished_words
 from knobctl.text import joined, visible
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from knobctl.changes.journal_writing import Journal
     from knobctl.changes.plan import Plan
     from knobctl.cli.session import Session
+    from knobctl.documents.repository import Repository
     from knobctl.errors import ExitCode
 
 
@@ -38,6 +39,7 @@ def resume_run(
     *,
     max_tenants: int | None,
     max_share: str | None,
+    max_pruned: int | None,
 ) -> ExitCode:
     """Finish what is left of a run; guards, policies and base revisions must hold as for a plan file.
 
@@ -55,7 +57,7 @@ def resume_run(
         if run.is_finished:
             return _nothing_left(session, run, plan)
         options = replace(options, reason=run.heading.reason or None)
-        return _go_on(session, run, plan, journal, options, max_tenants, max_share)
+        return _go_on(session, run, plan, journal, options, max_tenants, max_share, max_pruned)
 
 
 def _refuse_other_folder(session: Session, run: Run) -> None:
@@ -94,6 +96,7 @@ def _go_on(
     options: PushOptions,
     max_tenants: int | None,
     max_share: str | None,
+    max_pruned: int | None,
 ) -> ExitCode:
     from knobctl.changes.preparing import fleet_of, refuse_unread
     from knobctl.changes.resuming import rest_of
@@ -104,7 +107,9 @@ def _go_on(
     repository = surroundings(session, wanted=here)
     fleet = fleet_of(repository, plan.fleet or session.fleet)
     refuse_unread(repository, fleet)
-    limits = limits_for(session, fleet, max_tenants=max_tenants, max_share=max_share)
+    limits = limits_for(
+        session, fleet, max_tenants=max_tenants, max_share=max_share, max_pruned=max_pruned
+    )
     if limits.consent_required and not options.dry_run:
         require_consent(yes=options.yes, what=limits.consent_required)
     refuse_other_engine(session, plan.engine, f"run {run.heading.run} was")
@@ -118,6 +123,7 @@ def _go_on(
             settled=[*rest.settled, *rest.found],
             hint="leave out what moved: --on-conflict skip; or apply again, and look at what changed",
         )
+    _refuse_documented(rest.plan, repository)
     if here:
         refuse_changed_evidence(rest.plan, repository)
     refuse_new_findings(session, rest.plan, live, repository, fleet)
@@ -132,10 +138,20 @@ def _go_on(
             left_out=[*rest.settled, *rest.found, *rest.moved],
         ),
         options,
-        GoingOn(
-            journal=journal, rest=rest, whole=len(plan.tenants), allowed=frozenset(run.allowed)
-        ),
+        GoingOn(journal=journal, rest=rest, whole=plan.tenants, allowed=frozenset(run.allowed)),
     )
+
+
+def _refuse_documented(plan: Plan, repository: Repository) -> None:
+    """Refuse to reset what had no document when the run was started, and has one by now."""
+    back = next(
+        (one.tenant for one in plan.tenants if one.pruned and one.tenant in repository.claims), None
+    )
+    if back:
+        raise ConflictError(
+            f"{back} was to be pruned and has a document by now ({repository.claims[back][0].source}); nothing was written.",
+            hint="apply again, which writes only what differs",
+        )
 
 
 def _say_what_is_not_edited(session: Session, run: Run) -> None:

@@ -34,6 +34,8 @@ def plan_headline(plan: Plan, report: Report | None = None) -> str:
     else:
         verb = "changes" if len(changing) == 1 else "change"
         head += f"{len(changing):,} {verb} ({what})"
+        pruned = sum(tenant.pruned for tenant in changing)
+        head += f", {pruned:,} of them without a document" if pruned else ""
         head += f", {left:,} unchanged" if left else ""
     if report is None:
         return head
@@ -73,6 +75,7 @@ def _tenant_lines(tenant: TenantPlan, effective: Effective | None, colored: bool
     base = {None: "live", "": "live, never written"}.get(tenant.base_revision)
     base = base or f"live {visible(tenant.base_revision or '')}"
     source = f" -> {visible(tenant.source)}" if tenant.source else ""
+    source = " -> no document, pruned" if tenant.pruned else source
     lines = [f"{name}  {base}{source}"]
     if tenant.unknown:
         lines.append(unknown_words(tenant.unknown))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
 
@@ -247,3 +248,63 @@ def test_percent_rounds_up() -> None:
         "10%",
         "0.01%",
     ]
+
+
+LIMIT = "the limit of pruned tenants of fleet f is 1 (fleet.yaml:3)"
+
+
+def pruned(*names: str) -> list[TenantPlan]:
+    return [replace(tenant(name), source="", pruned=True) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("limit", "number", "refusal"),
+    [(None, 0, None), (None, 1, "1"), (0, 1, "1"), (2, 2, None), (2, 3, "3")],
+)
+def test_what_is_pruned_has_a_limit_of_its_own(
+    limit: int | None, number: int, refusal: str | None
+) -> None:
+    """None where nothing sets one; exactly the limit passes."""
+    limits = limits_of(None, max_pruned=limit)
+    tenants = pruned(*(f"p{at}" for at in range(number)))
+    assert refused(tenants, limits) == (
+        [("max_pruned", f"max_pruned={refusal}")] if refusal else []
+    )
+    if refusal:
+        assert refused(tenants, limits, f"max_pruned={refusal}") == []
+        assert refused(tenants, limits, f"max_pruned={number + 1}") != []
+
+
+def test_the_fleets_limit_of_pruned_tenants_names_its_place_and_the_first_of_them() -> None:
+    """The flag does not loosen it."""
+    document = fleet("fleet: f\nlimits:\n  max_pruned: 1\n")
+    limits = limits_of(document, max_pruned=9)
+    verdict = judge(
+        pruned(*"abcdefg"), limits, managed=1, now=NOW, reason=None, allowances=frozenset()
+    )
+    assert [one.message for one in verdict.refusals] == [
+        f"7 tenants without a document would be reset (a, b, c, d, e, ...), and {LIMIT}."
+    ]
+
+
+def test_pruned_tenants_count_among_the_tenants_and_not_in_the_share() -> None:
+    """The share is of those that have documents; a run of pruned ones alone has none of it."""
+    limits = limits_of(None, max_tenants=2, max_share="10%", max_pruned=5)
+    tenants = [tenant("t0"), *pruned("a", "b")]
+    assert refused(tenants, limits, managed=10) == [("max_tenants", "max_tenants=3")]
+    assert refused(pruned("a", "b"), limits, managed=0) == []
+
+
+def test_the_rest_of_a_run_is_judged_by_the_whole_of_it() -> None:
+    """What was acknowledged was the number of all."""
+    whole = [tenant("t0"), *pruned("a", "b")]
+    verdict = judge(
+        whole[2:],
+        limits_of(None),
+        managed=10,
+        now=NOW,
+        reason=None,
+        allowances=read_allowances(["max_pruned=2"]),
+        whole=whole,
+    )
+    assert verdict.refusals == ()

@@ -409,6 +409,6 @@ def test_output_also_goes_to_files(inside: Inside) -> None:
 
 def test_no_option_of_another_issue_is_a_stub(inside: Inside) -> None:
     """An option that does nothing is worse than none."""
-    for option in ("--canary", "--prune", "--bake"):
+    for option in ("--canary", "--bake"):
         assert inside("apply", ".", option, "1", *ENGINE).code == 2
     assert Path(inside.folder).exists()
