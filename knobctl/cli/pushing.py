@@ -249,7 +249,7 @@ def _write(
     tenants = proposal.plan.tenants
     wanted = session.settings.shows_progress
     with (
-        stopping_on_signals() as stopping,
+        stopping_on_signals(session.stop) as stopping,
         _journal(session, proposal, options, verdict, going_on) as journal,
         progress(len(tenants), "writing", sys.stderr, wanted=wanted) as step,
     ):

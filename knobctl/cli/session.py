@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Final, Self
 
 import click
@@ -56,6 +57,8 @@ class Session:
         self._asks_engine = engine
         self.now: Callable[[], datetime] = clock or (lambda: datetime.now(UTC))
         """The time, with its zone."""
+        self.stop = Event()
+        """Set when the run is to stop: what waits for an engine goes on at once."""
         self._opened = ExitStack()
         self._said: set[str] = set()
         self._catalogue: Catalogue | None = None
@@ -202,6 +205,8 @@ class Session:
 
         Nothing on this machine is reached through a proxy: a token for it would leave the machine.
         """
+        import random
+
         from knobctl.engine.network import Network, assert_bundle
 
         if self.target.is_embedded:
@@ -212,7 +217,7 @@ class Session:
         named = next((os.environ[name] for name in BUNDLE_VARIABLES if os.environ.get(name)), None)
         bundle = self.target.ca_bundle or (Path(named) if named else None)
         assert_bundle(bundle)
-        return Network(proxy=proxy, ca_bundle=bundle)
+        return Network(proxy=proxy, ca_bundle=bundle, chance=random.random, stop=self.stop)
 
     def repository(
         self,

@@ -32,9 +32,13 @@ class Stopping:
 
 
 @contextmanager
-def stopping_on_signals() -> Iterator[Stopping]:
-    """Turn the signals into a request for as long as the block runs."""
-    stopping = Stopping()
+def stopping_on_signals(requested: Event | None = None) -> Iterator[Stopping]:
+    """Turn the signals into a request for as long as the block runs.
+
+    Args:
+        requested: What is set by them, where somebody waits for it.
+    """
+    stopping = Stopping(requested=requested or Event())
 
     def request(number: int, _frame: FrameType | None) -> None:
         if stopping.code is None:

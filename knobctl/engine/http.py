@@ -58,7 +58,7 @@ class HttpEngine:
         self._catalogue = catalogue
         self._tokens = tokens
         self._notice = notice
-        self._transport = Transport(url, network)
+        self._transport = Transport(url, network, say=lambda what: notice(f"{self.name} {what}"))
         self._capabilities = Capabilities(self.name, self._offers_list, tokens, notice)
 
     def read(self, tenant: str) -> LiveSet:

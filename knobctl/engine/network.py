@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import Event
 from typing import TYPE_CHECKING
 
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -27,9 +29,13 @@ class Network:
     patience: int = 8
     """How often it is repeated where the engine answers that it has too much to do."""
     backoff_s: float = 0.3
-    """Pause before the second repetition; doubles each time, with as much jitter."""
+    """Pause before the second repetition; doubles each time, spread by a quarter either way."""
     longest_pause_s: int = 20
     """Cap on any pause, Retry-After included: no server parks the command line for hours."""
+    chance: Callable[[], float] = field(default=lambda: 0.5, repr=False)
+    """A number from 0 to 1 that spreads the pauses of those who were refused together."""
+    stop: Event = field(default_factory=Event, repr=False)
+    """Set from outside: what waits goes on at once, and nothing is sent once more after that."""
 
 
 def assert_bundle(bundle: Path | None) -> None:

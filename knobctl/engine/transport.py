@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 import requests
 from requests.adapters import HTTPAdapter
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
-from urllib3.util.retry import Retry
 
 from knobctl.engine.answers import (
     MAX_ANSWER_BYTES,
@@ -29,9 +28,10 @@ from knobctl.engine.failures import (
     CallRefusedError,
     explained,
 )
+from knobctl.engine.waiting import Waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from knobctl.engine.network import Network
 
@@ -80,9 +80,17 @@ class Call:
 class Transport:
     """The way to one engine. One session a thread; safe to call from several."""
 
-    def __init__(self, url: str, network: Network) -> None:
+    def __init__(self, url: str, network: Network, *, say: Callable[[str], None]) -> None:
+        """Take the way; nothing is sent yet.
+
+        Args:
+            url: Of the engine.
+            network: How the network is used.
+            say: Told why a call waits, the engine being the subject.
+        """
         self._url = url.rstrip("/")
         self._network = network
+        self._say = say
         self._local = threading.local()
         self._sessions: list[requests.Session] = []
         self._lock = threading.Lock()
@@ -107,7 +115,7 @@ class Transport:
         adapter = session.get_adapter(self._url)
         assert isinstance(adapter, HTTPAdapter)
         # The session belongs to this thread, so the policy is this call's alone.
-        adapter.max_retries = retry_policy(call.repeat, self._network)
+        adapter.max_retries = retry_policy(call.repeat, self._network, self._say)
         try:
             with session.post(
                 f"{self._url}/{call.method}",
@@ -208,13 +216,15 @@ def new_session(network: Network) -> requests.Session:
     return session
 
 
-def retry_policy(repeat: Repeat, network: Network) -> Retry:
-    """Say when urllib3 sends a call again: with jitter, and with Retry-After honoured up to a cap.
+def retry_policy(repeat: Repeat, network: Network, say: Callable[[str], None]) -> Waiting:
+    """Say when urllib3 sends a call again.
 
     urllib3 itself counts 429 and 503 with Retry-After as "come back later".
     """
     bare = repeat is Repeat.BARE_WRITE
-    return Retry(
+    return Waiting.of(
+        network,
+        say,
         total=max(network.retries, network.patience),
         connect=network.retries,
         read=0 if bare else network.retries,
@@ -223,10 +233,6 @@ def retry_policy(repeat: Repeat, network: Network) -> Retry:
         status=network.patience,
         status_forcelist=(429,) if bare else PASSING_STATUSES,
         allowed_methods=frozenset({"POST"}),
-        backoff_factor=network.backoff_s,
-        backoff_max=network.longest_pause_s,
-        backoff_jitter=network.backoff_s,
-        retry_after_max=network.longest_pause_s,
         respect_retry_after_header=True,
         raise_on_status=False,
     )
