@@ -10,8 +10,8 @@ from knobctl.checks.concerns import asked_of, is_about, is_personal, names_for
 from knobctl.checks.conditions import Conditions, Several, grouped
 from knobctl.checks.expressions import TOO_MANY_STEPS
 from knobctl.checks.reading import Reading
-from knobctl.checks.telling import Hit, Telling
-from knobctl.checks.terms import Numbers, Row, Terms, Wanted, wanted_by
+from knobctl.checks.telling import Hit, Telling, Words
+from knobctl.checks.terms import AsWritten, Row, Wanted, wanted_by
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from knobctl.checks.policies import Each, Policy
     from knobctl.checks.subject import Subject
     from knobctl.documents.model import Document
+    from knobctl.knobs import Catalogue
 
 
 class _Shared(NamedTuple):
     """What is said of every tenant whose documents write the same characters."""
 
-    terms: Terms
+    written: AsWritten
     hits: tuple[Hit, ...]
     personal: tuple[Policy, ...]
     """The policies that are to be asked of each such tenant by itself."""
@@ -54,10 +55,9 @@ class Asking:
         self._alone = alone
         self._shared = [policy for policy in policies if not is_personal(policy, alone=alone)]
         self._personal = {policy: None for policy in policies if policy not in self._shared}
-        self._conditions = grouped(policies)
+        self._conditions: dict[Policy, Conditions] = {}
         self._together = Several()
         self._telling: dict[Policy, Telling] = {}
-        self._numbers = Numbers()
         self._by_text: dict[object, _Shared] = {}
         self._rounds: dict[tuple[Policy, ...], _Round] = {}
         self._asked_alone: dict[object, tuple[tuple[Policy, ...], tuple[Policy, ...]]] = {}
@@ -66,28 +66,29 @@ class Asking:
 
     def hits(self, subject: Subject) -> Sequence[Hit]:
         """Ask every policy of one tenant."""
-        own = Terms(subject, self._numbers)
         if subject.faulty:
             sound = [one for one in self._policies if not one.looks_at(subject.faulty)]
-            return tuple(self._hits(asked_of(sound, subject), Row(subject, own, own)))
+            row = Row(subject, AsWritten.by(subject))
+            return tuple(self._hits(asked_of(sound, subject), row))
         text = _text(subject.document)
         shared = self._by_text.get(text) if text is not None else None
         if shared is None:
-            return self._first(text, subject, own)
+            return self._first(text, subject)
         if not shared.personal:
             return shared.hits
         asked = shared.personal if self._alone else asked_of(shared.personal, subject)
-        return (*shared.hits, *self._hits(asked, Row(subject, shared.terms, own)))
+        return (*shared.hits, *self._hits(asked, Row(subject, shared.written)))
 
-    def _first(self, text: object, subject: Subject, own: Terms) -> Sequence[Hit]:
+    def _first(self, text: object, subject: Subject) -> Sequence[Hit]:
         """Ask all policies of the first tenant that writes a text, in one step."""
         shared, personal = self._asked_of(subject)
-        hits = tuple(self._hits((*shared, *personal), Row(subject, own, own)))
+        written = AsWritten.by(subject)
+        hits = tuple(self._hits((*shared, *personal), Row(subject, written)))
         if text is not None:
             lasting = tuple(hit for hit in hits if hit.policy not in self._personal)
             # Alone, what is asked is decided by what is written.
             again = personal if self._alone else tuple(self._personal)
-            self._by_text[text] = _Shared(Terms(subject, self._numbers), lasting, again)
+            self._by_text[text] = _Shared(written, lasting, again)
         return hits
 
     def _asked_of(self, subject: Subject) -> tuple[tuple[Policy, ...], tuple[Policy, ...]]:
@@ -107,7 +108,9 @@ class Asking:
             return
         turn = self._rounds.get(asked)
         if turn is None:
-            turn = self._rounds[asked] = _Round.of(asked, self._conditions)
+            catalogue = row.subject.catalogue
+            self._conditions = self._conditions or grouped(self._policies, catalogue)
+            turn = self._rounds[asked] = _Round.of(asked, self._conditions, catalogue)
         stopped = (
             {policy for policy in asked if policy in self._stopped} if self._stopped else set()
         )
@@ -117,14 +120,13 @@ class Asking:
                 yield found.hit
             elif policy not in self._stopped:
                 hit = self._told(policy, row.subject).hit(row, found.outcome)
-                if hit.runs_away:
+                if not hit.is_sure and hit.words.runs_away:
                     self._stop(policy, row.subject)
                 yield hit
 
     def _found(self, turn: _Round, row: Row, stopped: Collection[Policy]) -> Iterator[_Found]:
         """Give the conditions that do not pass, and once each policy that is asked no more."""
         subject, order = row.subject, turn.order
-        row.take(turn.wanted)
         for each, groups, wanted in turn.groups:
             if each is None:
                 for policy, outcome in self._outcomes(groups, row):
@@ -139,7 +141,7 @@ class Asking:
         for policy in stopped:
             names = (None,) if policy.each is None else names_for(policy.each, subject)
             if any(is_about(policy, subject, name) for name in names):
-                hit = _not_asked_again(policy, self._stopped[policy])
+                hit = _not_asked_again(policy, row, self._stopped[policy])
                 yield _Found((order[policy], 0), policy, None, hit)
 
     def _of_knob(
@@ -151,14 +153,12 @@ class Asking:
         said = turn.said.get(key) if decided is not None else None
         if said is None:
             said = []
-            one = row.about(
-                name, self._numbers.unique if decided is None else self._numbers.of(decided)
-            )
+            one = row.about(name)
             for policy, outcome in self._outcomes(groups, one):
                 if policy in turn.order:
                     hit = self._told(policy, row.subject).hit(one, outcome)
                     said.append((policy, hit))
-                    if hit.runs_away:
+                    if not hit.is_sure and hit.words.runs_away:
                         self._stop(policy, row.subject)
                         turn.said.clear()
                         return said
@@ -197,9 +197,9 @@ class Asking:
         self._together = Several()
 
 
-def _not_asked_again(policy: Policy, of: str) -> Hit:
-    words = f"{TOO_MANY_STEPS}, for {of}; so it is asked of nobody else"
-    return Hit(policy, None, None, words, None, "when")
+def _not_asked_again(policy: Policy, row: Row, of: str) -> Hit:
+    words = Words(None, f"{TOO_MANY_STEPS}, for {of}; so it is asked of nobody else", None, "when")
+    return Hit(policy, row, lambda _: words)
 
 
 def _text(tenant: Document) -> object:
@@ -214,27 +214,29 @@ class _Round(NamedTuple):
     order: Mapping[Policy, int]
     groups: Sequence[tuple[Each | None, Sequence[Conditions], Wanted]]
     """By what they are asked for: the conditions, and what is read besides the knob."""
-    wanted: Wanted
-    """What those read that are asked once of every tenant: looked up in one step."""
     said: dict[object, list[tuple[Policy, Hit]]]
     """By a knob as it is written, and what else is read: what is said of it."""
 
     @classmethod
-    def of(cls, asked: Sequence[Policy], conditions: Mapping[Policy, Conditions]) -> _Round:
+    def of(
+        cls,
+        asked: Sequence[Policy],
+        conditions: Mapping[Policy, Conditions],
+        catalogue: Catalogue,
+    ) -> _Round:
         """Group the policies that are asked for the same knobs."""
         kinds: dict[Each | None, list[Policy]] = {}
         for policy in asked:
             kinds.setdefault(policy.each, []).append(policy)
-        plain = (policy.asks for policy in kinds.get(None, ()) if not policy.on_change)
         groups = [
             (
                 each,
                 list(dict.fromkeys(conditions[policy] for policy in several)),
-                wanted_by(sum((policy.depends for policy in several), Reading()))._replace(
-                    of_knob=False
-                ),
+                wanted_by(
+                    sum((policy.depends for policy in several), Reading()), catalogue
+                )._replace(of_knob=False),
             )
             for each, several in kinds.items()
         ]
         order = {policy: number for number, policy in enumerate(asked)}
-        return cls(order, groups, wanted_by(sum(plain, Reading())), {})
+        return cls(order, groups, {})

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from knobctl.checks.policies import Policy
     from knobctl.checks.terms import Row, Wanted
+    from knobctl.knobs import Catalogue
 
 _SEEN_OFTEN: Final = 8
 _MOST_TOGETHER: Final = 64
@@ -23,10 +24,10 @@ _MOST_TOGETHER: Final = 64
 class Conditions:
     """The conditions of policies that read the same, and what they gave for the values that were seen."""
 
-    def __init__(self, policies: Sequence[Policy]) -> None:
+    def __init__(self, policies: Sequence[Policy], catalogue: Catalogue) -> None:
         self.policies = policies
         self.reading = sum((policy.asks for policy in policies), Reading())
-        self.wanted = wanted_by(self.reading)
+        self.wanted = wanted_by(self.reading, catalogue)
         self.expressions = [policy.when for policy in policies]
         self.known: Known[Sequence[tuple[Policy, object]]] = Known()
         """By what is read, the policies whose condition does not pass, with what it gives."""
@@ -52,7 +53,7 @@ class Several:
             for one in together:
                 yield from self.outcomes((one,), row)
             return
-        asked, wanted = self._of(together)
+        asked, wanted = self._of(together, row.subject.catalogue)
         outcomes = iter(asked.outcomes(row.bound(wanted)))
         for group in together:
             given = [(policy, next(outcomes)) for policy in group.policies]
@@ -64,20 +65,23 @@ class Several:
         times = self._times[together] = self._times.get(together, 0) + 1
         return times > _SEEN_OFTEN and len(self._compiled) < _MOST_TOGETHER
 
-    def _of(self, together: tuple[Conditions, ...]) -> tuple[Together, Wanted]:
+    def _of(
+        self, together: tuple[Conditions, ...], catalogue: Catalogue
+    ) -> tuple[Together, Wanted]:
         compiled = self._compiled.get(together)
         if compiled is None:
             expressions = [one for group in together for one in group.expressions]
             reading = sum((group.reading for group in together), Reading())
-            compiled = self._compiled[together] = Together(expressions), wanted_by(reading)
+            wanted = wanted_by(reading, catalogue)
+            compiled = self._compiled[together] = Together(expressions), wanted
         return compiled
 
 
-def grouped(policies: Iterable[Policy]) -> dict[Policy, Conditions]:
+def grouped(policies: Iterable[Policy], catalogue: Catalogue) -> dict[Policy, Conditions]:
     """Put policies together that are asked for the same knobs and whose conditions read the same; by policy, its group."""
     alike: dict[object, list[Policy]] = {}
     for policy in policies:
         reads = (policy.asks.variables, policy.asks.keys) if policy.each is None else None
         alike.setdefault((policy.each, policy.on_change, reads), []).append(policy)
-    groups = [(group, Conditions(group)) for group in alike.values()]
+    groups = [(group, Conditions(group, catalogue)) for group in alike.values()]
     return {policy: conditions for group, conditions in groups for policy in group}

@@ -38,7 +38,7 @@ class Stood(NamedTuple):
             return False
         if stood.waived_by is not None and finding.waived_by is None:
             return False
-        reads = subject.values if hit.policy.reads_all else (*hit.policy.reads, hit.knob)
+        reads = subject.values if hit.policy.reads_all else (*hit.policy.reads, hit.words.place)
         then = self.subject.values
         return all(then.get(name) == subject.values.get(name) for name in reads if name)
 

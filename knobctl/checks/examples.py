@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from knobctl.checks.policies import Policy
-    from knobctl.checks.telling import Hit
+    from knobctl.checks.telling import Words
     from knobctl.documents.model import Effective
     from knobctl.finding import Location
     from knobctl.knobs import Catalogue
@@ -33,7 +33,7 @@ class Example:
     outcome: str
     """`pass` or `fail`: what it shall do."""
     index: int
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[Words, ...] = ()
     silent: str | None = None
     """Why the policy had nothing to say of it, whatever its condition; None where it was asked."""
     refused: str | None = None
@@ -89,7 +89,7 @@ def run_examples(policy: Policy, catalogue: Catalogue) -> Iterator[Example]:
                 policy=policy,
                 outcome=outcome,
                 index=index,
-                hits=tuple(Asking([policy], alone=alone).hits(subject)),
+                hits=tuple(hit.words for hit in Asking([policy], alone=alone).hits(subject)),
                 silent=why_not_asked(policy, subject),
             )
 

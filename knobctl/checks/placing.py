@@ -17,17 +17,20 @@ if TYPE_CHECKING:
 
 def finding_of(hit: Hit, subject: Subject) -> Finding:
     """Make the finding: whose, where, in which words."""
-    if hit.failed is not None:
-        error = ExpressionError(hit.message)
-        return policy_error(hit.policy.document, (hit.failed,), error, tenant=subject.document.name)
+    words = hit.words
+    if words.failed is not None:
+        error = ExpressionError(words.message)
+        return policy_error(
+            hit.policy.document, (words.failed,), error, tenant=subject.document.name
+        )
     primary, related = _place(hit, subject)
     return Finding(
         rule=hit.policy.id,
         severity=hit.policy.severity,
-        message=hit.message,
-        hint=hit.hint,
+        message=words.message,
+        hint=words.hint,
         tenant=subject.document.name,
-        field_path=hit.knob,
+        field_path=words.place,
         value=hit.value,
         primary=primary,
         related=related,
@@ -37,7 +40,7 @@ def finding_of(hit: Hit, subject: Subject) -> Finding:
 def _place(hit: Hit, subject: Subject) -> tuple[Location, tuple[Related, ...]]:
     """At the knob's value, else at the first written knob that the rule reads, else at the `tenant:` line."""
     tenant = subject.document
-    names = [name for name in (hit.knob, *hit.policy.reads) if name is not None]
+    names = [name for name in (hit.words.place, *hit.policy.reads) if name is not None]
     if not tenant.layers and not subject.faulty:
         # Nothing can hide what the tenant writes, so its layers need not be resolved for the place.
         for name in names:

@@ -10,7 +10,7 @@ from knobctl.errors import ExitCode
 from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
+    from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
     from datetime import date
 
     from knobctl.documents.model import Document
@@ -28,8 +28,12 @@ class Later(Protocol):
     def infos(self) -> Sized:
         """As many as there are."""
 
-    def told(self) -> Iterator[tuple[str, str]]:
-        """Rule and message of each."""
+    @property
+    def rules(self) -> Sequence[str]:
+        """The rule of each."""
+
+    def message(self, index: int) -> str:
+        """The message of one of them."""
 
     def made(self) -> list[Finding]:
         """Make them."""

@@ -197,9 +197,8 @@ class Subject:
             return {key: facts[key] for key in keys if key in facts}
         if name in _BY_ROLE:
             roles, give = self.catalogue.by_role, _BY_ROLE[name]
-            return {
-                role: give(self, roles[role].name) for role in roles if keys is None or role in keys
-            }
+            asked = roles if keys is None else keys & roles.keys()
+            return {role: give(self, roles[role].name) for role in asked}
         whole = _VARIABLES[name](self)
         if keys is None or not isinstance(whole, dict):
             return whole
@@ -251,7 +250,7 @@ _BY_ROLE: Final[Mapping[str, Callable[[Subject, str], object]]] = {
     "default": lambda subject, name: subject.catalogue[name].default,
 }
 _VARIABLES: Final[Mapping[str, Callable[[Subject], object]]] = {
-    "effective": lambda subject: dict(subject.values),
+    "effective": lambda subject: subject.values,
     "knobs": lambda subject: {
         name: chain[0].value for name, chain in subject.effective.origins.items()
     },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from knobctl.checks.expressions import (
@@ -18,7 +18,7 @@ from knobctl.checks.templates import Template, shown_value
 from knobctl.checks.terms import ABSENT, wanted_by
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from knobctl.checks.policies import Policy
     from knobctl.checks.subject import Subject
@@ -26,13 +26,11 @@ if TYPE_CHECKING:
     from knobctl.knobs import Catalogue
 
 
-class Hit(NamedTuple):
-    """A policy that found fault, not yet with one tenant at one place."""
+class Words(NamedTuple):
+    """What is said where equal things are read: all but the value at the place."""
 
-    policy: Policy
-    knob: str | None
+    place: str | None
     """The knob whose place is shown."""
-    value: object
     message: str
     hint: str | None
     failed: str | None = None
@@ -41,14 +39,32 @@ class Hit(NamedTuple):
     """Whether that took too many steps."""
 
 
-class _Words(NamedTuple):
-    """What is said where equal things are read: all but the value at the place."""
+class Hit:
+    """A policy that found fault, not yet with one tenant at one place. Its words are made when they are asked for."""
 
-    place: str | None
-    message: str
-    hint: str | None
-    failed: str | None = None
-    runs_away: bool = False
+    __slots__ = ("_row", "_say", "_words", "is_sure", "policy")
+
+    def __init__(
+        self, policy: Policy, row: Row, say: Callable[[Row], Words], *, holds: bool = False
+    ) -> None:
+        self.policy = policy
+        self.is_sure = holds and policy.built_in
+        """Whether nothing can fail any more: the condition holds, and the words of what ships are tested."""
+        self._row, self._say = row, say
+        self._words: Words | None = None
+
+    @property
+    def words(self) -> Words:
+        """What is said."""
+        if self._words is None:
+            self._words = self._say(self._row)
+        return self._words
+
+    @property
+    def value(self) -> object:
+        """The value at the place."""
+        words = self.words
+        return None if words.failed else _value(self._row.subject, words.place, self._row.name)
 
 
 class Telling:
@@ -57,11 +73,11 @@ class Telling:
     def __init__(self, policy: Policy, catalogue: Catalogue) -> None:
         self.policy = policy
         self._catalogue = catalogue
-        self._wanted = wanted_by(policy.depends)
+        self._wanted = wanted_by(policy.depends, catalogue)
         self._message = _Text(policy.message, catalogue)
         self._hint = _Text(policy.hint, catalogue) if policy.hint else None
         self._at = _Text(policy.at, catalogue) if isinstance(policy.at, Template) else None
-        self._known: Known[_Words] = Known()
+        self._known: Known[Words] = Known()
 
     def hit(self, row: Row, outcome: object) -> Hit:
         """Say what the policy found; what fails while it runs is a fault, never a pass.
@@ -70,31 +86,24 @@ class Telling:
             row: The tenant, and the knob where the policy is asked for each.
             outcome: What its condition gave.
         """
-        words = None
-        if outcome is not True or self._known.gave_up:
-            words = self._words(row, outcome)
-        else:
-            key = row.name, row.key(self._wanted)
-            words = self._known.get(key)
-            if words is None:
-                words = self._words(row, outcome)
-                self._known.put(key, words)
-        value = None if words.failed else _value(row.subject, words.place, row.name)
-        return Hit(
-            self.policy,
-            words.place,
-            value,
-            words.message,
-            words.hint,
-            words.failed,
-            words.runs_away,
-        )
+        if outcome is True:
+            return Hit(self.policy, row, self._said, holds=True)
+        return Hit(self.policy, row, partial(self._words, outcome=outcome))
 
-    def _words(self, row: Row, outcome: object) -> _Words:
+    def _said(self, row: Row) -> Words:
+        if self._known.gave_up:
+            return self._words(row)
+        key = row.name, row.key(self._wanted)
+        words = self._known.get(key)
+        if words is None:
+            words = self._words(row)
+            self._known.put(key, words)
+        return words
+
+    def _words(self, row: Row, outcome: object = True) -> Words:
         step = "when"
         try:
             truth(outcome)
-            row.take(self._wanted)
             step = "at"
             place = row.name if row.name is not None else self._place(row)
             step = "message"
@@ -102,8 +111,8 @@ class Telling:
             step = "hint"
             hint = self._hint.filled(row) if self._hint else None
         except ExpressionError as error:
-            return _Words(None, error.message, None, step, isinstance(error, RunawayError))
-        return _Words(place, message, hint)
+            return Words(None, error.message, None, step, isinstance(error, RunawayError))
+        return Words(place, message, hint)
 
     def _place(self, row: Row) -> str | None:
         if self._at is not None:
@@ -138,7 +147,7 @@ class _Text:
         self._terms = {id(part): _only_term(part.text.strip(), catalogue) for part in parts}
         self._asked = [part for part in parts if self._terms[id(part)] is None]
         reading = sum((reading_of(part.text, catalogue) for part in self._asked), Reading())
-        self._wanted = wanted_by(reading)
+        self._wanted = wanted_by(reading, catalogue)
         self._known: Known[Sequence[object]] = Known()
 
     @cached_property

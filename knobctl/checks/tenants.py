@@ -36,9 +36,14 @@ class Answers(NamedTuple):
         """Whom they are about."""
         return self.subject.document.name
 
-    def told(self) -> Iterator[tuple[str, str]]:
-        """Rule and message of each info."""
-        return ((hit.policy.id, hit.message) for hit in self.infos)
+    @property
+    def rules(self) -> list[str]:
+        """The rule of each info."""
+        return [hit.policy.id for hit in self.infos]
+
+    def message(self, index: int) -> str:
+        """The message of one of the infos."""
+        return self.infos[index].words.message
 
     def made(self) -> list[Finding]:
         """Make the infos, with their places."""
@@ -76,9 +81,9 @@ def policy_findings(
 
 def _is_quiet(hit: Hit, loud: Collection[str]) -> bool:
     """Whether it is an info that is made where somebody looks."""
-    if hit.failed is not None or hit.policy.severity is not Severity.INFO:
+    if hit.policy.severity is not Severity.INFO or hit.policy.id in loud:
         return False
-    return hit.policy.id not in loud
+    return hit.is_sure or hit.words.failed is None
 
 
 class Comparing:

@@ -1,177 +1,134 @@
-"""What expressions read of a tenant, as numbers: equal numbers are equal values, so nothing is asked of them twice."""
+"""What expressions read of a tenant, and a key that is equal where that is: nothing is asked of it twice."""
 
 from __future__ import annotations
 
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from knobctl.checks.asked_knob import asked_knob
+from knobctl.checks.asked_knob import asked_knob, decided_by
 from knobctl.checks.expressions import activation
+from knobctl.checks.reading import ARITHMETIC
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cel_expr_python import cel
 
     from knobctl.checks.reading import Reading
     from knobctl.checks.subject import Subject
+    from knobctl.knobs import Catalogue
 
 Term: TypeAlias = tuple[str, str]
-"""A variable and its key; the empty key where the whole variable is read."""
+"""A variable that is a map, and its key."""
 BEFORE: Final = frozenset({"live", "changed", "reach_before"})
 """The variables that say what was before."""
 OWN: Final = BEFORE | {"labels", "owner", "tenant", "evidence", "fleet"}
 """The variables that differ between tenants whose documents write equal knobs."""
 ABSENT: Final = object()
-_COMPOSED: Final = frozenset({dict, list, tuple})
-
-
-class Numbers:
-    """Gives each value a number, by its type as well: 1, 1.0 and true are three values to CEL."""
-
-    def __init__(self) -> None:
-        self._known: dict[object, int] = {}
-
-    def of(self, value: object) -> int:
-        """The number of a value."""
-        kind = value.__class__
-        # Of what is empty or 0 the spelling decides: -0.0 equals 0.0 and divides otherwise.
-        plain = repr(value) if not value or kind in _COMPOSED else value
-        return self._known.setdefault((kind, plain), len(self._known))
-
-    @property
-    def unique(self) -> int:
-        """A number that nothing else has."""
-        return self.of(object())
-
-
-_Parts: TypeAlias = "Sequence[tuple[str, frozenset[str] | None, Sequence[Term]]]"
+_Parts: TypeAlias = "Sequence[tuple[str, frozenset[str] | None]]"
 
 
 class Wanted(NamedTuple):
     """What one or several expressions read."""
 
-    alike: _Parts
-    """Variables that are the same for all tenants that write the same, each with its keys."""
+    parts: _Parts
+    """The variables but `knob`, each with its keys."""
     own: _Parts
+    """Those of them that the knobs of the document do not decide."""
     of_knob: bool
-    """Whether the variable `knob` is among them."""
-    alike_of: Callable[[Mapping[Term, int]], object]
-    """Picks the numbers of the terms."""
-    own_of: Callable[[Mapping[Term, int]], object]
+    """Whether the variable `knob` is read."""
+    as_written: Callable[[Mapping[str, object]], object]
+    """Picks the knobs that decide the others, as they are written."""
 
 
-def wanted_by(reading: Reading) -> Wanted:
-    """Divide what is read by whether it may differ between tenants that write the same."""
-    parts: dict[bool, list[tuple[str, frozenset[str] | None, Sequence[Term]]]]
-    parts = {True: [], False: []}
-    for variable, keys in sorted(reading.wanted, key=lambda one: one[0]):
-        if variable != "knob":
-            terms = [(variable, "")] if keys is None else [(variable, key) for key in sorted(keys)]
-            parts[variable in OWN].append((variable, keys, terms))
-    alike, own = parts[False], parts[True]
-    return Wanted(alike, own, "knob" in reading.variables, _picking(alike), _picking(own))
+def wanted_by(reading: Reading, catalogue: Catalogue) -> Wanted:
+    """Say what decides the variables that are read."""
+    parts = sorted((one for one in reading.wanted if one[0] != "knob"), key=itemgetter(0))
+    names = reading.knobs
+    if reading.variables & ARITHMETIC and (constant := catalogue.by_role.get("fusion.k")):
+        names = (*names, constant.name)  # it moves ceilings too, where the sum is not divided
+    return Wanted(
+        parts,
+        [one for one in parts if one[0] in OWN],
+        "knob" in reading.variables,
+        _everything if reading.everything else itemgetter(*names) if names else _nothing,
+    )
 
 
-def _picking(parts: _Parts) -> Callable[[Mapping[Term, int]], object]:
-    terms = [term for part in parts for term in part[2]]
-    return itemgetter(*terms) if terms else _nothing
+def _everything(written: Mapping[str, object]) -> object:
+    return tuple(written.items())
 
 
 def _nothing(_: object) -> object:
     return ()
 
 
-class Terms:
-    """The terms of one tenant that were asked for, with their values and numbers."""
+class AsWritten(dict[str, object]):
+    """Knobs as a tenant and its layers write them: where these are equal, what is in force is."""
 
-    __slots__ = ("_numbers", "_subject", "_taken", "numbers", "values")
+    @classmethod
+    def by(cls, subject: Subject) -> AsWritten:
+        """Take those of a tenant."""
+        origins = subject.effective.origins.items()
+        return cls((name, (chain[0].literal, chain[0].value)) for name, chain in origins)
 
-    def __init__(self, subject: Subject, numbers: Numbers) -> None:
-        self._subject, self._numbers = subject, numbers
-        self.values: dict[Term, object] = {}
-        self.numbers: dict[Term, int] = {}
-        self._taken: _Parts = ()
-
-    def take(self, parts: _Parts) -> None:
-        """Look up what is not known yet."""
-        if parts is self._taken:
-            return
-        self._taken = parts
-        values = self.values
-        for variable, keys, terms in parts:
-            missing = [term for term in terms if term not in values] if values else terms
-            if not missing:
-                continue
-            if len(missing) == len(terms):
-                found = self._subject.variable(variable, keys)
-            else:
-                found = self._subject.variable(variable, frozenset(key for _, key in missing))
-            of_key = found.get if keys is not None and isinstance(found, dict) else None
-            for term in missing:
-                values[term] = of_key(term[1], ABSENT) if of_key else found
-
-    def picked(self, parts: _Parts, of: Callable[[Mapping[Term, int]], object]) -> object:
-        """The numbers of terms."""
-        try:
-            return of(self.numbers)
-        except KeyError:
-            values, numbers, number = self.values, self.numbers, self._numbers.of
-            for part in parts:
-                for term in part[2]:
-                    if term not in numbers:
-                        if term not in values:
-                            self.take((part,))
-                        numbers[term] = number(values[term])
-            return of(numbers)
+    def __missing__(self, _: str) -> None:
+        """A knob that is not written is at its default."""
 
 
 class Row:
     """One tenant, or one of its knobs, as expressions see it."""
 
-    __slots__ = ("_knob", "alike", "name", "number", "own", "subject")
+    __slots__ = ("_knob", "_mark", "_own", "name", "subject", "written")
 
     def __init__(
         self,
         subject: Subject,
-        alike: Terms,
-        own: Terms,
+        written: AsWritten,
+        own: dict[str, str] | None = None,
         name: str | None = None,
-        number: int = -1,
     ) -> None:
-        self.subject, self.alike, self.own = subject, alike, own
+        self.subject, self.written = subject, written
         self.name = name
         """The knob that an `each` policy is asked for."""
-        self.number = number
-        """Equal ones are equal knobs, written equally."""
+        self._own: dict[str, str] = {} if own is None else own
+        self._mark: object = None
         self._knob: dict[str, object] | None = None
 
-    def about(self, name: str, number: int) -> Row:
+    def about(self, name: str) -> Row:
         """The same tenant, for one of its knobs."""
-        return Row(self.subject, self.alike, self.own, name, number)
-
-    def take(self, wanted: Wanted) -> None:
-        """Look up what several expressions read in one step."""
-        self.alike.take(wanted.alike)
-        self.own.take(wanted.own)
+        row = Row(self.subject, self.written, self._own, name)
+        row._mark = decided_by(self.subject, name) or object()
+        return row
 
     def key(self, wanted: Wanted) -> object:
         """What is equal where everything that is read is equal."""
-        return (
-            self.alike.picked(wanted.alike, wanted.alike_of),
-            self.own.picked(wanted.own, wanted.own_of) if wanted.own else (),
-            self.number if wanted.of_knob else -1,
-        )
+        written = wanted.as_written(self.written)
+        if wanted.own:
+            written = (written, *map(self._spelling, wanted.own))
+        return (written, self._mark) if wanted.of_knob else written
+
+    def _spelling(self, part: tuple[str, frozenset[str] | None]) -> str:
+        """A variable, spelled out: 1, 1.0 and true are three values to CEL, and to their spelling."""
+        variable, keys = part
+        if keys is not None:
+            return repr(sorted(self._values(variable, keys).items()))
+        found = self._own.get(variable)
+        if found is None:
+            found = self._own[variable] = repr(self.subject.variable(variable))
+        return found
+
+    def _values(self, variable: str, keys: frozenset[str]) -> dict[str, object]:
+        values = self.subject.variable(variable, keys)
+        assert isinstance(values, dict)
+        return values
 
     def value(self, term: Term) -> object:
         """The value of a term; `ABSENT` where its map lacks the key."""
         variable, key = term
         if variable == "knob":
             return self._of_knob.get(key, ABSENT)
-        terms = self.own if variable in OWN else self.alike
-        if term not in terms.values:
-            terms.take([(variable, frozenset((key,)), [term])])
-        return terms.values[term]
+        return self._values(variable, frozenset((key,))).get(key, ABSENT)
 
     @property
     def _of_knob(self) -> dict[str, object]:
@@ -182,12 +139,8 @@ class Row:
     def bound(self, wanted: Wanted) -> cel.Activation:
         """Bind what is read, for CEL."""
         variables: dict[str, object] = {"knob": self._of_knob} if wanted.of_knob else {}
-        for terms, parts in ((self.alike, wanted.alike), (self.own, wanted.own)):
-            terms.take(parts)
-            for variable, keys, names in parts:
-                variables[variable] = (
-                    terms.values[names[0]] if keys is None else _map(terms.values, names)
-                )
+        for variable, keys in wanted.parts:
+            variables[variable] = self.subject.variable(variable, keys)
         return activation(variables)
 
     def bound_to(self, term: Term) -> cel.Activation:
@@ -195,7 +148,3 @@ class Row:
         variable, key = term
         value = self.value(term)
         return activation({variable: {} if value is ABSENT else {key: value}})
-
-
-def _map(values: Mapping[Term, object], terms: Iterable[Term]) -> dict[str, object]:
-    return {term[1]: value for term in terms if (value := values[term]) is not ABSENT}

@@ -86,10 +86,11 @@ def infos_by_rule(infos: Iterable[Later]) -> dict[str, Often]:
     """Count the infos of each rule, by tenant."""
     found: dict[str, Often] = {}
     for one in infos:
-        for rule, message in one.told():
+        tenant = one.tenant
+        for index, rule in enumerate(one.rules):
             often = found.get(rule)
             if often is None:
-                first = headline(message)
-                often = found[rule] = Often(f"{visible(one.tenant)}: {visible(first)}")
-            often.by_tenant[one.tenant] = often.by_tenant.get(one.tenant, 0) + 1
+                first = headline(one.message(index))
+                often = found[rule] = Often(f"{visible(tenant)}: {visible(first)}")
+            often.by_tenant[tenant] = often.by_tenant.get(tenant, 0) + 1
     return found

@@ -117,8 +117,16 @@ def test_answers_that_are_remembered_are_those_of_asking_alone(examples: int) ->
 
         for number in range(len(several)):
             found = [
-                (hit.policy.id, hit.knob, repr(hit.value), hit.message, hit.hint, hit.failed)
+                (
+                    hit.policy.id,
+                    words.place,
+                    repr(hit.value),
+                    words.message,
+                    words.hint,
+                    words.failed,
+                )
                 for hit in asking.hits(subject(number))
+                for words in [hit.words]
             ]
             alone = list(plainly_asked(POLICIES.in_force, subject(number)))
             assert sorted(found, key=repr) == sorted(alone, key=repr)
@@ -205,7 +213,11 @@ def test_tenants_that_write_the_same_may_have_been_different_before() -> None:
     for tenant, held in zip(documents.tenants, ({"rrf_k": 30}, {}, {"rrf_k": 45}), strict=True):
         subject = Subject(tenant, documents.effective, live=held)
         said.append(
-            [hit.message.split("\n")[0] for hit in asking.hits(subject) if "goes" in hit.message]
+            [
+                hit.words.message.split("\n")[0]
+                for hit in asking.hits(subject)
+                if "goes" in hit.words.message
+            ]
         )
     assert [[words.split(":")[0] for words in one] for one in said] == [
         [],
