@@ -212,14 +212,11 @@ def test_a_set_with_fields_that_the_schema_does_not_know_is_not_lost(left: Insid
     assert left.live("gone") == {"mmr_lambda": 0.25}
 
 
-def half_pruned(inside: Inside, *options: str) -> str:
-    """Kill a run after its first tenant, which has a document; gives the run."""
-    command = ("apply", "--prune", *YES, *options, "--parallelism", "1", *ENGINE)
-    assert killed_at(inside, 5, *command, noted=False)
-    assert (inside.live("acme"), inside.live("gone")) == (
-        {"rrf_k": 30},
-        {"rrf_k": 50, "mmr_lambda": 0.5},
-    )
+def killed(inside: Inside, *options: str) -> str:
+    """Kill a run before its first write; gives the run."""
+    command = ("apply", "--prune", *YES, *options, *ENGINE)
+    assert killed_at(inside, 3, *command, noted=False)
+    assert inside.live("gone") == {"rrf_k": 50, "mmr_lambda": 0.5}
     (run,) = [
         one["run"]
         for one in inside("runs", "--format", "json").json["runs"]
@@ -231,7 +228,7 @@ def half_pruned(inside: Inside, *options: str) -> str:
 @pytest.mark.parametrize("option", ["--allow=max_pruned=2", "--max-pruned=2"])
 def test_a_run_that_was_killed_is_resumed_under_the_same_number(left: Inside, option: str) -> None:
     """What was acknowledged stands; a limit of the command line is said again."""
-    run = half_pruned(left, option)
+    run = killed(left, option)
     if not option.startswith("--allow"):
         assert left("apply", "--resume", run, *ENGINE).code == 6
     again = () if option.startswith("--allow") else (option,)
@@ -243,7 +240,7 @@ def test_a_run_that_was_killed_is_resumed_under_the_same_number(left: Inside, op
 
 def test_what_has_a_document_by_now_is_not_reset(left: Inside) -> None:
     """Between the kill and the resume somebody pulled the tenant."""
-    run = half_pruned(left, "--allow", "max_pruned=2")
+    run = killed(left, "--allow", "max_pruned=2")
     assert left("pull", "gone", "--yes", *ENGINE).code == 0
     result = left("apply", "--resume", run, *ENGINE)
     assert (result.code, "gone was to be pruned and has a document by now" in result.err) == (
