@@ -67,7 +67,7 @@ def test_the_day_is_that_of_the_users_zone(
     in_the_west = (datetime.now(UTC) - timedelta(hours=12)).date()
     in_zone(zone)
     repository(inside, waiver(expires=in_the_west))
-    for command in (("check",), ("plan", *ENGINE)):
+    for command in (("check",), ("plan", *ENGINE), ("drift", *ENGINE)):
         result = inside(*command)
         assert (result.code == 4) is expired, result.out
         assert ("waiver-expired" in result.out) is expired

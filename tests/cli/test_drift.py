@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from contextlib import chdir
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cli.engines import embedded, write
@@ -370,30 +371,38 @@ VALUES = st.fixed_dictionaries(
 )
 
 
-@given(file=VALUES, live=VALUES)
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("examples", [5, pytest.param(100, marks=pytest.mark.slow)])
 def test_after_a_push_there_is_none_and_after_a_write_exactly_what_it_changed(
-    inside: Inside, tmp_path: Path, file: dict[str, Any], live: dict[str, Any]
+    inside: Inside, tmp_path: Path, examples: int
 ) -> None:
-    """What the audit event lists is what drift names, all of it edited live; a push ends it."""
-    engine = ("--engine", f"embedded:{tmp_path}/{len(list(tmp_path.iterdir()))}.db")
-    inside.write("acme.yaml", json.dumps({"tenant": "acme", "knobs": file}))
+    """What the audit event lists is what drift names, all of it edited live; a pull or a push ends it."""
+    numbers = itertools.count()
 
-    def drift() -> Any:
-        return inside("drift", "--format", "json", *engine).json
+    @given(file=VALUES, live=VALUES, adopted=st.booleans())
+    @settings(max_examples=examples)
+    def holds(file: dict[str, Any], live: dict[str, Any], adopted: bool) -> None:
+        store = tmp_path / f"{next(numbers)}.db"
+        engine = ("--engine", f"embedded:{store}")
+        inside.write("acme.yaml", json.dumps({"tenant": "acme", "knobs": file}))
 
-    assert inside("apply", *YES, *engine).code == 0
-    assert drift()["exit_code"] == 0
-    with embedded(tmp_path / engine[1].rpartition("/")[2]) as opened:
-        write(opened, "acme", live)
-        event = list(opened.audit_events("acme"))[-1]
-    answer = drift()
-    (tenant,) = answer["tenants"]
-    assert tenant["changed_field_paths"] == event["changed_field_paths"]
-    assert {one["moved"] for one in tenant["changes"]} <= {"live"}
-    assert answer["exit_code"] == (3 if event["changed_field_paths"] else 0)
-    assert inside("apply", *YES, *engine).code == 0
-    assert drift()["exit_code"] == 0
+        def drift() -> Any:
+            return inside("drift", "--format", "json", *engine).json
+
+        assert inside("apply", *YES, *engine).code == 0
+        assert drift()["exit_code"] == 0
+        with embedded(store) as opened:
+            write(opened, "acme", live)
+            event = list(opened.audit_events("acme"))[-1]
+        answer = drift()
+        (tenant,) = answer["tenants"]
+        assert tenant["changed_field_paths"] == event["changed_field_paths"]
+        assert {one["moved"] for one in tenant["changes"]} <= {"live"}
+        assert answer["exit_code"] == (3 if event["changed_field_paths"] else 0)
+        ending = ("pull", "acme", "--yes") if adopted else ("apply", *YES)
+        assert inside(*ending, *engine).code == 0
+        assert drift()["exit_code"] == 0
+
+    holds()
 
 
 @pytest.mark.parametrize("option", ["-h", "--help"])
