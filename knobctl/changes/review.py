@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from knobctl.changes.comparing import TenantDiff
     from knobctl.changes.foresight import Foreseen
+    from knobctl.changes.rules_changed import RuleChange
     from knobctl.checks.report import Report
     from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
@@ -28,6 +29,8 @@ class Review:
     """The tenants of which something changes in force; None where what was before is not known."""
     removed: Sequence[str] = ()
     """Tenants that had a document at the base and have none now."""
+    rules_changed: Sequence[RuleChange] | None = None
+    """What judges otherwise than at the base; None where there is none."""
     guards: Sequence[Foreseen] = ()
     """What a push would be asked, by fleet: of what the engine holds where that is known, else of these changes."""
 
@@ -70,12 +73,18 @@ def review(
 
     pushed = None if live is None else diff_live(repository, live, unsure=report.unsure)
     removed: Sequence[str] = ()
+    ruling: Sequence[RuleChange] | None = None
     diffs = pushed or []
     if base is not None:
+        from knobctl.changes.rules_changed import rules_changed
+
+        ruling = rules_changed(repository, base)
         diffs = diff_base(repository, base, unsure=report.unsure)
         removed = removed_tenants(repository, base, fleet, Selection())
     changes = [diff for diff in diffs if diff.changes]
     # Where the engine is known, a push is asked of what it changes there, whatever the branch changes.
     asked = changes if pushed is None else [diff for diff in pushed if diff.changes]
     guards = foresee(repository, asked, report, named=fleet, now=now)
-    return Review(report=report, changes=changes, removed=removed, guards=guards)
+    return Review(
+        report=report, changes=changes, removed=removed, rules_changed=ruling, guards=guards
+    )

@@ -60,7 +60,8 @@ def command(
 
     With --base the answer is about what the branch changes, as a pull request's diff is:
     from the commit at which HEAD left REV, judged by its own settings, schema, policies and
-    waivers. With --base or --live it shows for each changed tenant what changes in force.
+    waivers. With --base or --live it shows for each changed tenant what changes in force,
+    with --base also which rules the branch changes: that fails nothing, and is for a review.
     """
     from knobctl.cli.session import Session
 
@@ -91,6 +92,7 @@ def command(
                 base=base,
                 changes=reviewed.changes,
                 removed=reviewed.removed,
+                rules_changed=reviewed.rules_changed,
                 guards=reviewed.guards,
                 adopted=adopted,
                 now=session.now(),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from knobctl.changes.comparing import TenantDiff
     from knobctl.changes.foresight import Foreseen
+    from knobctl.changes.rules_changed import RuleChange
     from knobctl.checks.adopting import Adoption
     from knobctl.checks.report import Report
     from knobctl.cli.options import Settings
@@ -96,6 +97,7 @@ def answer(
     base: str | None = None,
     changes: Sequence[TenantDiff] | None = None,
     removed: Sequence[str] = (),
+    rules_changed: Sequence[RuleChange] | None = None,
     guards: Sequence[Foreseen] = (),
     adopted: Adoption | None = None,
     now: datetime | None = None,
@@ -120,6 +122,7 @@ def answer(
         base=base,
         changes=changes,
         removed=removed,
+        rules_changed=rules_changed,
         guards=guards,
         adopted=adopted,
         now=now,

@@ -22,7 +22,7 @@ from knobctl.documents.lost import about_rules, as_lost, lost_in, unreadable
 from knobctl.documents.model import RULE_KINDS
 from knobctl.documents.reader import read_bytes
 from knobctl.documents.repository import STDIN, Repository, below_checkout, repository_root
-from knobctl.documents.settings import read_settings
+from knobctl.documents.settings import SETTINGS_FILE, read_settings
 from knobctl.documents.sources import Files, Revision, WorkingTree
 from knobctl.documents.unchanged import Unchanged
 from knobctl.errors import UsageError
@@ -94,6 +94,7 @@ class Opening:
         self._repository = Repository(root, catalogue, settings, below=below_checkout(root))
         self._shown: dict[str, str] = {}
         self._seen: set[str] = set()
+        self._repository.settings_source = self._source(SETTINGS_FILE)
 
     def _places(self) -> tuple[Path, list[Path]]:
         """The root, and the folders in which the rest of the repository lies."""

@@ -52,6 +52,8 @@ class Repository:
     """Files, judged or not, that cannot be read and may hold a fleet."""
     names: dict[str, str] = field(default_factory=dict)
     """By source, the name relative to the root."""
+    settings_source: str = SETTINGS_FILE
+    """The file of the settings as findings name files, whether there is one or not."""
     below: str = ""
     """Where the root lies in its Git checkout, as a prefix of those names."""
     texts: dict[str, Text] = field(default_factory=dict)

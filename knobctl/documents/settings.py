@@ -25,6 +25,8 @@ class SeverityOverride:
 
     severity: Severity
     reason: str
+    line: int = field(default=1, compare=False)
+    """Where it stands in the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

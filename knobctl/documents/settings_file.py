@@ -67,7 +67,11 @@ def parse_settings(path: Path, read: Callable[[], bytes]) -> RepositorySettings:
         skip=file.skip,
         default_fleet=file.default_fleet,
         severities={
-            rule: SeverityOverride(severity=override.severity, reason=override.reason)
+            rule: SeverityOverride(
+                severity=override.severity,
+                reason=override.reason,
+                line=_line(text, ["severity", rule]),
+            )
             for rule, override in file.severity.items()
         },
         benchmark={

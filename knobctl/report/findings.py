@@ -48,6 +48,10 @@ def render(answer: FindingsAnswer) -> str:
 
 def _notes(answer: FindingsAnswer) -> Iterator[str]:
     """What stands between the findings and the line that sums up."""
+    if answer.rules_changed:
+        from knobctl.report.rules_changed import rules_text
+
+        yield rules_text(answer.rules_changed, everything=answer.everything)
     if changes := _changes(answer):
         yield changes
     if answer.guards:

@@ -21,6 +21,10 @@ def render(answer: FindingsAnswer) -> Iterator[str]:
     if answer.changes is not None:
         head |= _changed(answer.changes, answer.removed)
         head["guards"] = guards_json(answer.guards)
+    if answer.rules_changed is not None:
+        from knobctl.report.rules_changed import rules_json
+
+        head["rules_changed"] = rules_json(answer.rules_changed)
     if answer.adopted:
         head["adopted"] = adopted_json(answer.adopted)
     return json_pieces(head, "findings", (one.as_json() for one in answer.findings))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from knobctl.changes.comparing import TenantDiff
     from knobctl.changes.foresight import Foreseen
+    from knobctl.changes.rules_changed import RuleChange
     from knobctl.checks.adopting import Adoption
     from knobctl.checks.report import Report
     from knobctl.errors import ExitCode
@@ -49,6 +50,8 @@ class FindingsAnswer:
     """By tenant, what differs from the base revision or from live; None where neither is known."""
     removed: Sequence[str] = ()
     """Tenants that had a document at the base and have none now."""
+    rules_changed: Sequence[RuleChange] | None = None
+    """What judges otherwise than at the base; no findings, they fail nothing. None where there is no base."""
     guards: Sequence[Foreseen] = ()
     """What a push of these changes would be asked, by fleet; no findings, they fail nothing here."""
     adopted: Adoption | None = None

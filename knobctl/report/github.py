@@ -38,6 +38,12 @@ _PROPERTY: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3
 
 def render(answer: FindingsAnswer) -> Iterator[str]:
     """Write the commands, gravest first, one a line."""
+    if answer.rules_changed:  # ahead of other notices, of which the host shows ten
+        from knobctl.report.rules_changed import HEADING, rule_lines
+
+        told = rule_lines(answer.rules_changed, everything=answer.everything)
+        words = "\n".join(f"{where}  {said}".strip() for where, said in told)
+        yield _command("notice", {"title": HEADING}, words) + "\n"
     findings, infos = divided(answer.report, answer.shown, everything=answer.everything)
     for group in grouped(gravest_first(findings)):
         yield _annotation(answer, group) + "\n"

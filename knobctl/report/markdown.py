@@ -18,8 +18,9 @@ from knobctl.report.markup import code, prose
 from knobctl.report.summary import aside, counted, looked_at, not_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from knobctl.changes.rules_changed import RuleChange
     from knobctl.report.comment import Section
     from knobctl.report.formats import FindingsAnswer
 
@@ -46,6 +47,8 @@ def _head(answer: FindingsAnswer) -> Iterator[str]:
     words = [f"{code(f'knobctl {report.command}')} of {looked_at(report)}{against}"]
     words += map(prose, aside(report))
     yield "; ".join([*words, *not_shown(answer.hidden)])
+    if answer.rules_changed:
+        yield _rules(answer.rules_changed)
     if answer.changes is not None:
         yield f"In force: {change_summary(answer.changes)}"
     if answer.removed:
@@ -55,6 +58,16 @@ def _head(answer: FindingsAnswer) -> Iterator[str]:
         yield f"**A push to fleet {code(guard.fleet)} will be asked:**\n\n" + "\n".join(asked)
     if answer.adopted:
         yield prose(adopted_text(answer.adopted, report))
+
+
+def _rules(changes: Sequence[RuleChange]) -> str:
+    from knobctl.report.rules_changed import HEADING, rule_lines
+
+    lines = [
+        f"- {code(where)}: {prose(words, most=300)}" if where else f"- {words}"
+        for where, words in rule_lines(changes)
+    ]
+    return f"**{HEADING[0].upper()}{HEADING[1:]}:**\n\n" + "\n".join(lines)
 
 
 def _changes(answer: FindingsAnswer) -> list[Section]:
