@@ -7,7 +7,8 @@ import resource
 import signal
 import subprocess
 import sys
-from contextlib import closing
+import time
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,7 @@ from tests.cli.terminal import ROOT
 from tests.server.doors import served
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 APPLY = ("apply", "t", "--yes", "--reason", "why", *ENGINE)
 ANNA = Caller(subject="anna", clearance=4, tenants=None)
@@ -460,3 +461,80 @@ def test_without_a_place_for_the_journal_nothing_is_sent(
     assert "the journal of this run cannot be written: /dev/null/knobctl/runs/" in result.err
     assert "Not a directory" in result.err
     assert live_sets(inside) == {}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=str)
+def test_a_signal_lets_the_writes_in_flight_finish(inside: Inside, number: signal.Signals) -> None:
+    """What was sent is noted with what became of it; the rest is not begun, and a resume does it."""
+    sets = fleet_of(inside, 60)
+    with started(inside, *APPLY, "--parallelism", "1") as process:
+        wait_for_record(inside, b'"kind": "outcome"')
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 9
+    assert b"stopping: the writes in flight are finished, no other is begun" in said
+    (run,) = runs(inside)
+    assert run["outcomes"].keys() == {"applied", "skipped"}
+    assert f"to go on: knobctl apply --resume {run['run']} --engine embedded:e.db" in said.decode()
+    assert len(event_tenants(inside)) == run["outcomes"]["applied"]
+    finish(inside, sets)
+
+
+def test_two_applies_at_once_have_a_run_each(inside: Inside) -> None:
+    """Whoever writes a tenant first has written it, the other one conflicts; both can be finished."""
+    sets = fleet_of(inside, 20)
+    with started(inside, *APPLY) as first, started(inside, *APPLY) as second:
+        for process in (first, second):
+            process.communicate(timeout=60)
+            assert process.returncode in {0, 7, 9}
+    assert len(runs(inside)) in {1, 2}  # the second may have found nothing to change
+    for run in runs(inside):
+        inside("apply", "--resume", run["run"], "--on-conflict", "skip", *ENGINE)
+    assert {one["state"] for one in runs(inside)} == {"finished"}
+    is_whole(inside, sets)
+
+
+def test_a_run_that_is_under_way_is_not_resumed(inside: Inside) -> None:
+    """Two processes never write one run; a fresh look at it is always possible."""
+    fleet_of(inside, 60)
+    with started(inside, *APPLY) as process:
+        wait_for_record(inside, b'"kind": "outcome"')
+        (path,) = folder_of(inside).iterdir()
+        process.send_signal(signal.SIGSTOP)
+        refused = inside("apply", "--resume", path.stem, *ENGINE)
+        listed = runs(inside)
+        process.send_signal(signal.SIGCONT)
+        process.communicate(timeout=60)
+    assert refused.code == 7
+    assert "is under way in another process; nothing was written." in refused.err
+    assert [one["state"] for one in listed] == ["unfinished"]
+    assert process.returncode == 0
+
+
+@contextmanager
+def started(inside: Inside, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A command that runs in a process of its own."""
+    process = subprocess.Popen(
+        [*MAIN, *arguments],
+        cwd=inside.folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_for_record(inside: Inside, kind: bytes) -> None:
+    """Wait until the only journal has a record of a kind."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if folder_of(inside).is_dir():
+            for path in folder_of(inside).iterdir():
+                if kind in path.read_bytes():
+                    return
+        time.sleep(0.005)
+    raise AssertionError(kind)
