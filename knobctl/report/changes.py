@@ -95,12 +95,12 @@ def change_lines(
     rows = [
         (
             visible(spell(change.steps, style)),
-            _value(
+            value_words(
                 change.before,
                 change.effective_before,
                 unset=change.op is Op.SET or change.is_of_default,
             ),
-            _value(
+            value_words(
                 change.after,
                 change.effective_after,
                 unset=change.op is Op.RESET or change.is_of_default,
@@ -121,7 +121,7 @@ def _op(op: Op, colored: bool) -> str:
     return click.style(word, fg=_COLOURS[op]) if colored else word
 
 
-def _value(wire: KnobValue | None, effective: KnobValue, *, unset: bool) -> str:
+def value_words(wire: KnobValue | None, effective: KnobValue, *, unset: bool) -> str:
     """The value; where the wire holds none, the default that is in force."""
     if unset or wire is None:
         return f"default {visible(spelled(effective))}"

@@ -12,7 +12,7 @@ from knobctl.changes.drift import sides
 from knobctl.changes.tracing import UNTOLD, Edit, KnobDrift, Moved
 from knobctl.finding import Severity
 from knobctl.report.ages import ago
-from knobctl.report.changes import live_words, origin_words, unknown_words
+from knobctl.report.changes import live_words, origin_words, unknown_words, value_words
 from knobctl.report.findings import findings_text
 from knobctl.report.folding import listed
 from knobctl.report.outcomes import naming
@@ -20,15 +20,15 @@ from knobctl.report.sets import table
 from knobctl.text import count, spelled, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from knobctl.changes.diff import Change
     from knobctl.changes.drift import Drift, TenantDrift
     from knobctl.checks.report import Report
     from knobctl.engine.interface import LiveSet
+    from knobctl.errors import EngineError
     from knobctl.finding import Finding
-    from knobctl.knobs import KnobValue
 
 MOST_SHOWN: Final = 50
 """Of more tenants than these the rest is counted, unless all are asked for."""
@@ -117,9 +117,7 @@ def drift_text(
     if len(shown) < len(ordered):
         lines.append(f"and {count(len(ordered) - len(shown), 'more tenant')}; -v shows each")
     lines += _unmanaged_lines(drift.unmanaged or (), now, everything=everything)
-    lines += [
-        f"not read  {visible(name)}: {visible(one.message)}" for name, one in drift.unread.items()
-    ]
+    lines += _unread_lines(drift.unread, everything=everything)
     lines += [f"not known: {words}" for words in unknowns(drift)]
     lines += _what_to_do(drift, ways)
     if errors := errors_of(report):
@@ -136,7 +134,7 @@ def _resets(one: TenantDrift) -> bool:
     return any(knob.change.op is Op.RESET for knob in one.knobs)
 
 
-def moved_words(one: TenantDrift) -> str:
+def _moved_words(one: TenantDrift) -> str:
     """Say which side of a tenant moved."""
     if one.moved is None:
         return "as the file says"
@@ -146,7 +144,7 @@ def moved_words(one: TenantDrift) -> str:
 def _tenant_lines(one: TenantDrift, now: datetime, colored: bool) -> list[str]:
     name = click.style(visible(one.tenant), bold=True) if colored else visible(one.tenant)
     live = one.diff.live
-    head = f"{name}  {moved_words(one)}: {visible(one.diff.after)}"
+    head = f"{name}  {_moved_words(one)}: {visible(one.diff.after)}"
     lines = [f"{head}, {live_words(live, now)}" if live and not one.never_written else head]
     if live and live.unknown:
         lines.append(unknown_words(live.unknown))
@@ -178,15 +176,9 @@ def _values(knob: KnobDrift) -> str:
 def sides_of(change: Change) -> tuple[str, str]:
     """The values of live and of the file; where none is written, the default that is in force."""
     return (
-        _value(change.before, change.effective_before, unset=change.op is Op.SET),
-        _value(change.after, change.effective_after, unset=change.op is Op.RESET),
+        value_words(change.before, change.effective_before, unset=change.op is Op.SET),
+        value_words(change.after, change.effective_after, unset=change.op is Op.RESET),
     )
-
-
-def _value(wire: KnobValue | None, effective: KnobValue, *, unset: bool) -> str:
-    if unset or wire is None:
-        return f"default {visible(spelled(effective))}"
-    return visible(spelled(wire))
 
 
 def note_of(one: TenantDrift, knob: KnobDrift, now: datetime) -> str:
@@ -250,6 +242,14 @@ def _unmanaged_lines(
     yield from table(rows).splitlines() if rows else []
     if len(shown) < len(unmanaged):
         yield f"and {len(unmanaged) - len(shown):,} more unmanaged; -v shows each"
+
+
+def _unread_lines(unread: Mapping[str, EngineError], *, everything: bool) -> Iterator[str]:
+    shown = list(unread) if everything else list(unread)[:MOST_SHOWN]
+    for tenant in shown:
+        yield f"not read  {visible(tenant)}: {visible(unread[tenant].message)}"
+    if len(shown) < len(unread):
+        yield f"and {len(unread) - len(shown):,} more that could not be read; -v shows each"
 
 
 def unknowns(drift: Drift) -> Iterator[str]:
