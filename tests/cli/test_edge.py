@@ -168,7 +168,8 @@ def test_an_engine_without_revisions_is_offered_no_way_back(
         given.fail(Fault.NOT_STORED)
         done = inside("set", "acme", "rrf_k=31", "--yes", *place)
         assert done.code == 10
-        assert done.err.endswith(f"look before going on: knobctl get acme --engine {given.url}\n")
+        look = f"look before going on: knobctl get acme --engine {given.url}; then: knobctl apply "
+        assert look in done.err
 
 
 def test_what_is_said_on_a_terminal_is_folded_between_words(inside: Inside) -> None:
