@@ -34,6 +34,8 @@ GIT_PLACE: Final = frozenset(
 )
 """Where Git says that a repository lies."""
 BUNDLE_VARIABLES: Final = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
+_FEW_LINKS: Final = 3
+"""So many are named, unless all are asked for."""
 
 
 class Session:
@@ -253,6 +255,7 @@ class Session:
     def understood(self, opening: Opening, *, whole: bool = True) -> Repository:
         """Read the documents of an opened repository."""
         repository = opening.repository(whole=whole)
+        self._note_links(repository)
         self._catalogue = self._catalogue or repository.catalogue
         return repository
 
@@ -284,7 +287,24 @@ class Session:
 
         repository = open_rules(path, catalogue=self._chosen_catalogue(), cwd=self.cwd)
         self._catalogue = repository.catalogue
+        self._note_links(repository)
         return repository
+
+    def _note_links(self, repository: Repository) -> None:
+        """Say that what links lead to is read by nobody; with `-v` of all of them."""
+        links = repository.links
+        if not links:
+            return
+        from knobctl.text import count, visible
+
+        most = len(links) if self.settings.verbose else _FEW_LINKS
+        names = [*map(visible, links[:most])] + [f"{len(links) - most:,} more"] * (
+            len(links) > most
+        )
+        are = "is" if len(links) == 1 else "are"
+        self.notice(
+            f"{count(len(links), 'link')} {are} passed over ({', '.join(names)}): links are not followed"
+        )
 
     def notice(self, text: str) -> None:
         """Tell the person something about the engine or the repository, once."""

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from knobctl.documents.sources import Files
@@ -42,6 +42,11 @@ class Gathered:
     def prefix(self) -> str:
         """See `Files.prefix`."""
         return self._files.prefix
+
+    @property
+    def links(self) -> Iterable[str]:
+        """See `Files.links`."""
+        return self._files.links
 
     @property
     def digest(self) -> bytes:
@@ -80,7 +85,7 @@ class Gathered:
         """See `Files.names`."""
         if under not in self._names:
             self._names[under] = list(self._files.names(under, skips))
-            self._mark(b"names", os.fsencode(under))
+            self._mark(b"names", os.fsencode(under), *map(os.fsencode, self.links), b"end")
         return iter(self._names[under])
 
     def read(self, name: str) -> bytes:

@@ -134,6 +134,7 @@ class Opening:
             self._read_rest()
         repository.findings += layer_findings(repository)
         repository.findings += claim_findings(repository)
+        repository.links += map(self._source, self._files.links)
         return repository
 
     def gather(self) -> Gathered | None:
@@ -196,6 +197,7 @@ class Opening:
             repository.texts[source] = text
             repository.findings += about_rules(found, lost=looks_like_a_policy(raw))
         repository.findings += claim_findings(repository)
+        repository.links += map(self._source, self._files.links)
         return repository
 
     def _judge_path(self, path: str) -> None:

@@ -46,6 +46,8 @@ class Repository:
     """How many files were judged."""
     skipped: list[str] = field(default_factory=list)
     """Judged files in which only somebody else's documents stand."""
+    links: list[str] = field(default_factory=list)
+    """Links, judged or not, that were passed over and could hold documents."""
     unread: list[str] = field(default_factory=list)
     """Files around the judged ones that look like ours and cannot be read."""
     veiled: list[str] = field(default_factory=list)

@@ -35,6 +35,9 @@ _SHORT: Final = 10
 class GitTree:
     """The files below a folder as a revision has them. A context manager: it keeps one Git process open."""
 
+    links = ()
+    """Of what was, nobody needs to hear."""
+
     def __init__(
         self, root: Path, revision: str, environment: Mapping[str, str] | None = None
     ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 from knobctl.documents.reader import MAX_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from knobctl.documents.tree import Text
@@ -30,6 +30,10 @@ class Files(Protocol):
     @property
     def prefix(self) -> str:
         """What stands before a name where findings show it, such as a revision; mostly empty."""
+
+    @property
+    def links(self) -> Iterable[str]:
+        """Links that `names` came by and did not follow, though their names could hold documents."""
 
     def kind(self, name: str) -> str:
         """`file`, `folder`, `other` (a device, a pipe), or nothing where there is none."""
@@ -60,6 +64,7 @@ class WorkingTree:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.links: dict[str, None] = {}
         self._base = f"{root}/" if str(root) != "/" else "/"
 
     def kind(self, name: str) -> str:
@@ -106,6 +111,8 @@ class WorkingTree:
                 yield name, True
             elif entry.is_dir(follow_symlinks=False):
                 yield name, False
+            elif entry.is_symlink() and (name.endswith(SUFFIXES) or _leads_to_a_folder(entry)):
+                self.links[name] = None
 
     def read(self, name: str) -> bytes:
         """See `Files.read`."""
@@ -176,6 +183,13 @@ def _regular(handle: int, path: str) -> bytes:
         return raw + os.read(handle, MAX_BYTES + 1 - len(raw))
     finally:
         os.close(handle)
+
+
+def _leads_to_a_folder(link: os.DirEntry[str]) -> bool:
+    try:
+        return link.is_dir()
+    except OSError:  # in a circle, or to where nobody may look
+        return False
 
 
 def _entry_name(entry: os.DirEntry[str]) -> str:

@@ -175,6 +175,32 @@ def test_rules_of_the_repository_can_be_selected(inside: Inside) -> None:
     assert inside("check", "--select", "nine").code == 2
 
 
+def test_links_that_nobody_follows_are_told_once(inside: Inside) -> None:
+    """A folder of policies and a tenant behind links are in no answer: a note says so, with -v of each."""
+    inside.write("shared/own.yaml", "policy: own\nseverity: error\nwhen: 'true'\nmessage: m\n")
+    inside.write("repo/knobctl.toml", "")
+    inside.write("repo/tenants/acme.yaml", "tenant: acme\nknobs: {}\n")
+    repo = inside.folder / "repo"
+    (repo / "policies").symlink_to("../shared")
+    (repo / "tenants" / "x.yaml").symlink_to("../../shared/own.yaml")
+    note = "note: 2 links are passed over (repo/policies, repo/tenants/x.yaml): links are not followed\n"
+    for command in ("check", "validate", "diff"):
+        result = inside(command, "repo", *(ENGINE if command == "diff" else ()))
+        assert (result.code, result.err) == (0, note)
+    assert inside("check", "repo", "--format", "json").json["summary"]["files"] == 1
+    assert inside("check", "repo/tenants/acme.yaml").err == note
+    assert inside("validate", "repo/tenants").err.startswith(
+        "note: 1 link is passed over (repo/tenants/x.yaml)"
+    )
+    assert inside("check", "repo", "-q").err == ""
+    assert inside("policy", "list", "repo").err == note
+    for number in range(4):
+        (repo / f"{number}\x1b.yaml").symlink_to("nowhere")
+    few = "6 links are passed over (repo/0\\x1b.yaml, repo/1\\x1b.yaml, repo/2\\x1b.yaml, 3 more)"
+    assert few in inside("check", "repo").err
+    assert "repo/tenants/x.yaml)" in inside("check", "repo", "-v").err
+
+
 @pytest.mark.parametrize("options", [(), ("--format", "json"), ("-q",), ("-v",)])
 def test_the_code_is_the_same_for_every_format(inside: Inside, options: tuple[str, ...]) -> None:
     """1.7 is an error in each."""

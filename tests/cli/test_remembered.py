@@ -196,6 +196,23 @@ def test_another_byte_is_another_question(inside: Inside, kept: Path, name: str)
     assert len(list(kept.iterdir())) == 2
 
 
+def test_what_is_told_of_links_is_told_again_and_a_new_link_is_another_question(
+    inside: Inside, kept: Path
+) -> None:
+    """The note of the first run is that of the second; a link of which no byte is read is told too."""
+    Path("policies/more").symlink_to("nowhere")
+    inside("check")
+    assert len(list(kept.iterdir())) == 1  # it could hold nothing
+    Path("policies/linked.yaml").symlink_to("own.yaml")
+    first = inside("check")
+    assert "1 link is passed over (policies/linked.yaml)" in first.err
+    assert len(list(kept.iterdir())) == 2
+    assert inside("check") == first
+    Path("policies/nowhere").mkdir()
+    assert inside("check") != first  # nothing was in the way of policies/more until now
+    assert inside("check") == inside("check", "--no-cache")
+
+
 def test_only_its_owner_can_read_it(kept: Path) -> None:
     """Answers quote what tenants write."""
     assert stat.S_IMODE(kept.stat().st_mode) == 0o700

@@ -334,6 +334,26 @@ def test_links_are_not_followed(folder: Folder, tmp_path: Path) -> None:
     (folder.root / "d.yaml").symlink_to(folder.root / "t.yaml")
     repository = folder.open()
     assert names(repository) == ["t"]
+    assert repository.links == ["a.yaml", "b", "c", "d.yaml"]
+
+
+def test_only_links_that_could_hold_documents_are_counted(folder: Folder) -> None:
+    """Folders and *.yaml, whatever they lead to; not hidden or skipped ones, nor those of other names."""
+    folder.write("t.yaml", "tenant: t\n")
+    folder.write("knobctl.toml", "skip = ['build']\n")
+    for link, target in {
+        "circle": "circle",
+        "circle.yaml": "circle.yaml",
+        "nowhere.json": "nowhere",
+        "nowhere": "somewhere",
+        "readme.md": "t.yaml",
+        ".hidden": ".",
+        ".hidden.yaml": "t.yaml",
+        "build": "/",
+    }.items():
+        (folder.root / link).symlink_to(target)
+    assert folder.open().links == ["circle.yaml", "nowhere.json"]
+    assert folder.open("t.yaml").links == ["circle.yaml", "nowhere.json"]
 
 
 def test_pipes_devices_and_sockets_never_stop_a_run(folder: Folder) -> None:
