@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from knobctl.changes.outcomes import Outcome, TenantOutcome
+from knobctl.changes.outcomes import Outcome, TenantOutcome, taken_back
 from knobctl.errors import InputError
 from knobctl.text import count, visible
 
@@ -25,7 +25,9 @@ _HEAD: Final = b'{"chain": "'
 _MIDDLE: Final = b'", "record": '
 _TAIL: Final = b"}"
 _BODY: Final = len(_HEAD) + len(_START) + len(_MIDDLE)
-SETTLED: Final = frozenset({Outcome.APPLIED, Outcome.UNCHANGED, Outcome.CONFLICT})
+SETTLED: Final = frozenset(
+    {Outcome.APPLIED, Outcome.UNCHANGED, Outcome.CONFLICT, Outcome.ROLLED_BACK}
+)
 """The outcomes after which a run has nothing left to do for a tenant."""
 
 
@@ -174,6 +176,15 @@ class Progress:
     """The last write that was about to be sent; None where none was."""
     outcome: TenantOutcome | None = None
     """What became of it; None where the journal does not say."""
+    takes_back: bool = False
+    """Whether that write takes back what the run had written."""
+
+    @property
+    def is_to_be_taken_back(self) -> bool:
+        """Whether a run that goes back has to write the tenant's earlier set, or to find out about it."""
+        if self.takes_back and (self.outcome is None or self.outcome.outcome is Outcome.UNKNOWN):
+            return True
+        return self.outcome is not None and self.outcome.outcome is Outcome.APPLIED
 
     @property
     def is_done(self) -> bool:
@@ -209,12 +220,18 @@ class Run:
     """All that was acknowledged, in any attempt."""
     last: str
     """The checksum of the last record."""
+    unjudged: int = 0
+    """Waves of a canary that were not yet found well: the rest is not written before they are."""
+    taking_back: str | None = None
+    """Why the run takes back what it has written; None where it does not."""
     size: int
     """Bytes up to the end of the last record: what stands beyond was torn off."""
 
     @property
     def left(self) -> list[str]:
         """The tenants that the run still has to write, or to find out about."""
+        if self.taking_back is not None:
+            return [name for name, one in self.tenants.items() if one.is_to_be_taken_back]
         return [name for name, progress in self.tenants.items() if not progress.is_done]
 
     @property
@@ -308,9 +325,19 @@ def _take(run: Run, record: Mapping[str, Any]) -> None:
             run.tenants = {entry["tenant"]: Progress() for entry in run.plan["tenants"]}
         case "intent":
             intent = Intent(**{key: part for key, part in record.items() if key != "kind"})
-            run.tenants[intent.tenant] = Progress(intent=intent)
+            takes_back = run.taking_back is not None
+            run.tenants[intent.tenant] = Progress(intent=intent, takes_back=takes_back)
         case "outcome":
-            run.tenants[record["tenant"]].outcome = _outcome(record)
+            progress, outcome = run.tenants[record["tenant"]], _outcome(record)
+            if progress.takes_back and progress.intent:
+                outcome = taken_back(outcome, progress.intent.base_revision)
+            progress.outcome = outcome
+        case "rollout":
+            run.unjudged = record["waves"]
+        case "judged":
+            run.unjudged -= 1
+        case "taking_back":
+            run.taking_back = record["why"]
         case "resume":
             run.allowed |= set(record["allowed"])
         case _:
@@ -332,6 +359,7 @@ def _outcome(record: Mapping[str, Any]) -> TenantOutcome:
 
 def left_words(run: Run) -> str:
     """What is left of a run: `3 tenants left, 1 of them sent and not established`."""
-    unsure = sum(progress.may_be_written for progress in run.tenants.values())
-    left = f"{count(len(run.left), 'tenant')} left"
+    unsure = sum(run.tenants[name].may_be_written for name in run.left)
+    what = "left to be taken back" if run.taking_back is not None else "left"
+    left = f"{count(len(run.left), 'tenant')} {what}"
     return f"{left}, {unsure:,} of them sent and not established" if unsure else left

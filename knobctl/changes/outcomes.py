@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,8 @@ class Outcome(StrEnum):
     """The engine refused or could not be asked; nothing was written."""
     UNKNOWN = "unknown"
     """A write was sent and what became of it could not be established, or it reads back differently."""
+    ROLLED_BACK = "rolled_back"
+    """Written by this run, and taken back by it: the exact earlier set, read back equal."""
     SKIPPED = "skipped"
     """Not begun: the run had stopped."""
 
@@ -65,6 +67,27 @@ class TenantOutcome:
         }
 
 
+def taken_back(outcome: TenantOutcome, written: str | None) -> TenantOutcome:
+    """Say what became of a tenant whose earlier set was written again.
+
+    Args:
+        outcome: Of that write.
+        written: The revision of the write that was to be taken back.
+    """
+    match outcome.outcome:
+        case Outcome.APPLIED | Outcome.UNCHANGED:
+            return replace(outcome, outcome=Outcome.ROLLED_BACK)
+        case Outcome.FAILED | Outcome.SKIPPED:
+            why = outcome.message or "not begun"
+            message = f"written, and not taken back: {why}"
+            return replace(outcome, outcome=Outcome.APPLIED, revision=written, message=message)
+        case Outcome.CONFLICT:
+            message = "changed since this run wrote it; it was left alone and not taken back"
+            return replace(outcome, message=message)
+        case _:
+            return outcome
+
+
 def tally(outcomes: Iterable[TenantOutcome]) -> dict[str, int]:
     """Count outcomes by name, those that occur, in the order of their definition."""
     counts: Mapping[Outcome, int] = Counter(one.outcome for one in outcomes)
@@ -86,12 +109,14 @@ def exit_code(
             begun for that.
     """
     seen = {one.outcome for one in outcomes}
-    left = seen & {Outcome.CONFLICT, Outcome.FAILED, Outcome.SKIPPED}
+    left = seen & {Outcome.CONFLICT, Outcome.FAILED, Outcome.ROLLED_BACK, Outcome.SKIPPED}
     codes = [interrupted] if interrupted else []
     if Outcome.UNKNOWN in seen:
         codes.append(ExitCode.UNKNOWN)
     if Outcome.APPLIED in seen and left:
         codes.append(ExitCode.PARTIAL)
+    if Outcome.ROLLED_BACK in left:
+        codes.append(ExitCode.ROLLED_BACK)
     if Outcome.CONFLICT in left:
         codes.append(ExitCode.CONFLICT)
     if Outcome.FAILED in left:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from knobctl.changes.guards import Refusal
     from knobctl.changes.limits import Limits
     from knobctl.changes.plan import Plan
+    from knobctl.changes.probing import Probes
+    from knobctl.changes.rollout import Rolled, Rollout
     from knobctl.checks.report import Report
     from knobctl.documents.model import Effective
     from knobctl.errors import ExitCode
@@ -37,6 +39,10 @@ class Proposal:
     """Files to be edited with it."""
     left_out: Sequence[TenantOutcome] = ()
     """Tenants of the plan that moved since it was made and are left alone."""
+    probes: Probes | None = None
+    """The questions that a canary would ask."""
+    rollout: Rollout | None = None
+    """The waves; None where all is written at once."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What the command adds to its machine-readable answer."""
 
@@ -64,10 +70,15 @@ class Done:
     refusals: Sequence[Refusal] = ()
     run: str | None = None
     """The run in whose journal it stands; None where nothing was to be sent."""
+    rolled: Rolled | None = None
+    """What became of the waves; of a dry run, what would."""
 
     @property
     def can_be_resumed(self) -> bool:
         """Whether the run has something left that it can go on with."""
+        if self.rolled and self.rolled.taken_back:
+            stuck = {one.outcome for one in self.outcomes if one.tenant in self.rolled.stuck}
+            return bool(stuck - {Outcome.CONFLICT})
         return self.run is not None and any(one.outcome not in SETTLED for one in self.outcomes)
 
     @property

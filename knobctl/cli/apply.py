@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from knobctl.changes.proposal import Proposal
+from knobctl.cli.canary import canary_of, canary_options
 from knobctl.cli.choosing import answer_errors, chosen_of, limits_for, prepared_for
 from knobctl.cli.consent import require_consent
 from knobctl.cli.options import Settings, common_options
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     help="Finish what is left of a run, and repeat nothing; see knobctl runs.",
 )
 @prune_options
+@canary_options
 @parallelism_option
 @common_options(engine=True)
 def command(
@@ -76,6 +78,9 @@ def command(
     resume: str | None,
     prune: bool,
     max_pruned: int | None,
+    canary: tuple[str, ...],
+    bake: str | None,
+    max_worse: str | None,
     parallelism: int,
 ) -> ExitCode:
     """Push whole sets: what a file and its layers leave out goes back to the platform default.
@@ -84,9 +89,12 @@ def command(
     something moved since. A run that was interrupted or killed is finished with --resume RUN.
     A live tenant without a document is left alone; --prune resets such tenants, of the whole
     repository, and as many as a limit allows.
+    With --canary a first wave is watched: the probes of the fleet document are asked before and
+    after, and what was written is taken back where a tenant is answered worse (exit 11).
     """
     from knobctl.changes.guards import read_allowances
     from knobctl.changes.limits import share
+    from knobctl.changes.probing import Probes
     from knobctl.changes.pruning import with_pruned
 
     options = PushOptions(
@@ -96,6 +104,7 @@ def command(
         dry_run=dry_run,
         on_conflict=on_conflict,
         parallelism=parallelism,
+        canary=canary_of(canary, bake, max_worse, resumes=resume is not None),
     )
     read_allowances(allow)
     if max_share:
@@ -149,6 +158,7 @@ def command(
                 needs_consent=True,
                 report=prepared.report,
                 effective=prepared.effective,
+                probes=Probes(fleet, repository.root),
                 facts={"pruned": [one.tenant for one in plan.tenants if one.pruned]}
                 if prune
                 else {},

@@ -43,6 +43,7 @@ def apply_plan_file(
     """
     from knobctl.changes.plan import unknown_fields
     from knobctl.changes.preparing import fleet_of, refuse_unread
+    from knobctl.changes.probing import Probes
     from knobctl.engine.reading import read_all
 
     plan = _read(session, path)
@@ -79,6 +80,7 @@ def apply_plan_file(
             limits=limits,
             needs_consent=limits.consent_required is not None,
             left_out=moved,
+            probes=Probes(fleet, repository.root),
         ),
         options,
     )

@@ -20,6 +20,7 @@ from knobctl.changes.outcomes import Outcome, exit_code, tally
 from knobctl.changes.plan import plan_record
 from knobctl.changes.proposal import Done, Proposal, in_order
 from knobctl.changes.run_folder import RunFolder
+from knobctl.cli.canary import in_waves
 from knobctl.cli.choosing import findings_text
 from knobctl.cli.consent import confirmed, require_consent
 from knobctl.cli.options import write_out
@@ -27,7 +28,14 @@ from knobctl.cli.stopping import stopping_on_signals
 from knobctl.errors import AnswerError, ExitCode, KnobctlError, RefusedError, gravest
 from knobctl.report.plan import refusal_words
 from knobctl.report.progress import progress
-from knobctl.report.pushes import done_json, done_text, how_to_go_on, proposal_text, question
+from knobctl.report.pushes import (
+    after_waves,
+    done_json,
+    done_text,
+    how_to_go_on,
+    proposal_text,
+    question,
+)
 from knobctl.text import visible
 
 if TYPE_CHECKING:
@@ -39,6 +47,7 @@ if TYPE_CHECKING:
     from knobctl.changes.outcomes import TenantOutcome
     from knobctl.changes.plan import TenantPlan
     from knobctl.changes.resuming import Rest
+    from knobctl.changes.rollout import Canary, Rolled
     from knobctl.cli.session import Session
 
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -56,6 +65,7 @@ class PushOptions:
     dry_run: bool = False
     on_conflict: str = "stop"
     parallelism: int = DEFAULT_PARALLELISM
+    canary: Canary | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,12 +144,18 @@ def push(
     verdict = _judge(session, proposal, options, going_on)
     if verdict.refusals:
         _refuse(session, proposal, verdict)
+    proposal = in_waves(session, proposal, options.canary, parallelism=options.parallelism)
     findings = findings_text(session, proposal.report) if proposal.report else ""
     colored = session.settings.colored(sys.stdout)
     shown = proposal_text(proposal, findings=findings, colored=colored)
     if options.dry_run or (proposal.is_empty and going_on is None):
         outcomes = proposal.unbegun("dry run" if options.dry_run else None)
-        done = Done(outcomes=outcomes, code=exit_code(proposal.left_out), dry_run=options.dry_run)
+        done = Done(
+            outcomes=outcomes,
+            code=exit_code(proposal.left_out),
+            dry_run=options.dry_run,
+            rolled=_foreseen(session, proposal),
+        )
         answer(session, proposal, done, shown)
         return done.code
     asking = proposal.needs_consent and not options.yes and not proposal.is_empty
@@ -216,12 +232,19 @@ def _carry_out(
     elapsed_s = time.monotonic() - started
     edited, faults = _edit_files(proposal.files, written.outcomes)
     code = exit_code(written.outcomes, written.interrupted, cut_off=written.unnoted is not None)
+    if written.rolled and written.rolled.stuck:
+        code = gravest([code, ExitCode.PARTIAL])
     if faults:
         applied = bool(edited) or any(one.outcome is Outcome.APPLIED for one in written.outcomes)
         worst = [ExitCode.PARTIAL] if applied else [fault.exit_code for fault in faults]
         code = gravest([code, *worst])
     done = Done(
-        outcomes=written.outcomes, code=code, edited=edited, elapsed_s=elapsed_s, run=written.run
+        outcomes=written.outcomes,
+        code=code,
+        edited=edited,
+        elapsed_s=elapsed_s,
+        run=written.run,
+        rolled=written.rolled,
     )
     return done, faults + ([written.unnoted] if written.unnoted else [])
 
@@ -237,6 +260,8 @@ class _Written:
     """The code of the signal that stopped the run, if one did."""
     unnoted: KnobctlError | None = None
     """Why the journal could not be written to its end, if it could not."""
+    rolled: Rolled | None = None
+    """What became of the waves, where there were some."""
 
 
 def _write(
@@ -264,16 +289,41 @@ def _write(
             on_conflict=OnConflict(options.on_conflict),
             stop=stopping.requested,
         )
-        written = apply_plan(tenants, way, lambda _: step())
+        rolled = _in_waves(session, proposal, way, step)
+        written = rolled.outcomes if rolled else apply_plan(tenants, way, lambda _: step())
         outcomes = in_order([*proposal.left_out, *written])
         left = sum(one.outcome not in SETTLED for one in outcomes)
+        if rolled and rolled.taken_back:
+            left = len(rolled.stuck)
         journal.end(left=left, ended_at=_time(session), outcomes=tally(outcomes))
     return _Written(
         outcomes=outcomes,
         run=journal.run,
         interrupted=stopping.code,
         unnoted=journal.fault,
+        rolled=rolled,
     )
+
+
+def _in_waves(
+    session: Session, proposal: Proposal, way: Push, step: Callable[[], None]
+) -> Rolled | None:
+    """Write in waves where there are some; None where all is written at once."""
+    if proposal.rollout is None:
+        return None
+    from knobctl.changes.rollout import Watch, roll_out
+
+    watch = Watch(clock=time.monotonic, pause=time.sleep, tell=session.notice)
+    return roll_out(proposal.rollout, way, watch, lambda _: step())
+
+
+def _foreseen(session: Session, proposal: Proposal) -> Rolled | None:
+    """What the probes say of the planned sets, asked without writing; None without waves."""
+    if proposal.rollout is None:
+        return None
+    from knobctl.changes.rollout import foreseen
+
+    return foreseen(proposal.rollout, session.engine)
 
 
 @contextmanager
@@ -377,5 +427,6 @@ def _say_what_is_left(
             click.echo(f"not edited  {visible(edit.name)}", err=True)
     for fault in faults:
         click.echo(f"error: {visible(fault.message)}", err=True)
-    if words := how_to_go_on(proposal, done, session.typed_place):
+    place = session.typed_place
+    if words := after_waves(done, place) or how_to_go_on(proposal, done, place):
         session.settings.say(words)

@@ -18,7 +18,7 @@ from knobctl.cli.planned import (
     refuse_other_engine,
 )
 from knobctl.cli.pushing import GoingOn, PushOptions, push, runs_of
-from knobctl.errors import ConflictError, UsageError
+from knobctl.errors import ConflictError, RefusedError, UsageError
 from knobctl.report.pushes import done_json
 from knobctl.report.runs import finished_words
 from knobctl.text import joined, visible
@@ -56,8 +56,22 @@ def resume_run(
         plan = recorded_plan(run.plan, str(journal.path), session.catalogue)
         if run.is_finished:
             return _nothing_left(session, run, plan)
+        if run.taking_back is not None:
+            from knobctl.cli.taking_back import finish_taking_back
+
+            return finish_taking_back(session, run, plan, journal, options)
+        _refuse_unjudged(run)
         options = replace(options, reason=run.heading.reason or None)
         return _go_on(session, run, plan, journal, options, max_tenants, max_share, max_pruned)
+
+
+def _refuse_unjudged(run: Run) -> None:
+    """Refuse to write the rest of a canary's run that ended before its probes had said that all is well."""
+    if run.unjudged:
+        raise RefusedError(
+            f"run {run.heading.run} is a canary that was not judged to its end: its rest is not written unwatched.",
+            hint="Nothing was written. Apply again with --canary, which writes only what still differs",
+        )
 
 
 def _refuse_other_folder(session: Session, run: Run) -> None:

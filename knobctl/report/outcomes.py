@@ -22,6 +22,7 @@ _COLOURS = {
     Outcome.CONFLICT: "red",
     Outcome.FAILED: "red",
     Outcome.UNKNOWN: "red",
+    Outcome.ROLLED_BACK: "yellow",
     Outcome.SKIPPED: "yellow",
 }
 
@@ -78,7 +79,7 @@ def _lines(one: TenantOutcome, word: int, width: int, now: datetime, colored: bo
     if colored:
         outcome = click.style(outcome, fg=_COLOURS[one.outcome])
     parts = [outcome, f"{one.tenant:{width}}"]
-    if one.outcome is Outcome.APPLIED:
+    if one.outcome in {Outcome.APPLIED, Outcome.ROLLED_BACK}:
         parts += [visible(one.revision)] if one.revision else []
         parts.append(", ".join(map(visible, one.changed_field_paths)))
     if one.message:
@@ -100,6 +101,7 @@ def _summary(outcomes: Sequence[TenantOutcome], elapsed_s: float | None, run: st
         Outcome.CONFLICT,
         Outcome.FAILED,
         Outcome.UNKNOWN,
+        Outcome.ROLLED_BACK,
         Outcome.SKIPPED,
     ]
     words = [

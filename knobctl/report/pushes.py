@@ -9,6 +9,7 @@ from knobctl.errors import ExitCode
 from knobctl.report.files import files_json, files_text
 from knobctl.report.outcomes import naming, outcome_text, outcomes_json
 from knobctl.report.plan import plan_counts, plan_text, refusal_json
+from knobctl.report.rollouts import rolled_text, rollout_json, rollout_text
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def proposal_text(proposal: Proposal, *, findings: str, colored: bool) -> str:
     elif findings:
         parts.append(findings.rstrip("\n"))
     parts += [files_text(proposal.files, colored=colored)] if proposal.files else []
+    parts += [rollout_text(proposal.rollout)] if proposal.rollout else []
     return "\n".join(parts)
 
 
@@ -63,6 +65,7 @@ def done_text(shown: str, done: Done, *, now: datetime, colored: bool, place: st
         place: Options that lead another command to the same engine, to be appended.
     """
     parts = [shown] if shown else []
+    parts += [rolled_text(done.rolled, foreseen=done.dry_run)] if done.rolled else []
     if done.dry_run:
         parts.append("dry run: nothing was written")
     elif any(one.outcome is not Outcome.UNCHANGED for one in done.outcomes):
@@ -107,6 +110,33 @@ def how_to_go_on(proposal: Proposal, done: Done, place: str) -> str | None:
             return f"to go on: {resume}" if resume else None
 
 
+def after_waves(done: Done, place: str) -> str | None:
+    """Say how to go on after a canary that was not judged to its end, or was not taken back whole.
+
+    Args:
+        done: What was done.
+        place: Options that lead another command to the same engine, to be appended.
+    """
+    if done.rolled is None:
+        return None
+    resume = f"knobctl apply --resume {done.run}{place}"
+    if done.rolled.taken_back:
+        if done.can_be_resumed:
+            return f"to take back the rest: {resume}"
+        stuck = done.rolled.stuck
+        return (
+            f"look at what was not taken back: {naming('knobctl get', stuck)}{place}"
+            if stuck
+            else None
+        )
+    if any(wave.verdict == "interrupted" for wave in done.rolled.waves):
+        return (
+            "the canary was not judged to its end. To go on with the rest in waves, run the same command again: "
+            "it writes only what still differs; to go back: the command after undo"
+        )
+    return None
+
+
 def _look(proposal: Proposal, done: Done, place: str) -> str:
     """The commands that show what tenants of unknown outcome hold, and who wrote it where that is kept."""
     unknown = [one.tenant for one in done.outcomes if one.outcome is Outcome.UNKNOWN]
@@ -136,5 +166,6 @@ def done_json(proposal: Proposal, done: Done) -> dict[str, Any]:
         "files": files_json(proposal.files, written=done.edited),
         "refusals": refusal_json(done.refusals),
         "findings": [one.as_json() for one in report.findings] if report else [],
+        **({"rollout": rollout_json(proposal.rollout, done.rolled)} if proposal.rollout else {}),
         **proposal.facts,
     }

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -405,10 +404,3 @@ def test_output_also_goes_to_files(inside: Inside) -> None:
     assert result.code == 0
     assert inside.read("o.txt") == result.out
     assert '"outcome": "ok"' in inside.read("o.json")
-
-
-def test_no_option_of_another_issue_is_a_stub(inside: Inside) -> None:
-    """An option that does nothing is worse than none."""
-    for option in ("--canary", "--bake"):
-        assert inside("apply", ".", option, "1", *ENGINE).code == 2
-    assert Path(inside.folder).exists()

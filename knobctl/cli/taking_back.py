@@ -1,0 +1,78 @@
+"""Goes on with a canary's run that was killed while it took back what it had written."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from knobctl.changes.apply import Push
+from knobctl.changes.outcomes import exit_code, tally
+from knobctl.changes.proposal import Done, Proposal, in_order
+from knobctl.changes.rollout import Rolled, backs_of, still_written, take_back
+from knobctl.cli.choosing import limits_for
+from knobctl.cli.planned import refuse_other_engine
+from knobctl.cli.pushing import PushOptions, answer
+from knobctl.errors import ExitCode, gravest
+from knobctl.report.pushes import after_waves
+from knobctl.text import count, visible
+
+if TYPE_CHECKING:
+    from knobctl.changes.journal import Run
+    from knobctl.changes.journal_writing import Journal
+    from knobctl.changes.plan import Plan
+    from knobctl.cli.session import Session
+
+
+def finish_taking_back(
+    session: Session, run: Run, plan: Plan, journal: Journal, options: PushOptions
+) -> ExitCode:
+    """Take back what is left to be taken back; what was changed since is left alone.
+
+    Raises:
+        UsageError: If the run belongs to another engine.
+    """
+    refuse_other_engine(session, plan.engine, f"run {run.heading.run} was")
+    why = run.taking_back or ""
+    left = backs_of(run, {one.tenant: one for one in plan.tenants}, session.catalogue)
+    proposal = Proposal(
+        command="apply", plan=plan, limits=limits_for(session, None), needs_consent=False
+    )
+    if options.dry_run:
+        shown = f"{count(len(left), 'tenant')} left to be taken back: {visible(why)}"
+        done = Done(outcomes=run.outcomes(), code=ExitCode.OK, dry_run=True)
+        answer(session, proposal, done, shown)
+        return done.code
+    way = Push(
+        engine=session.engine,
+        catalogue=session.catalogue,
+        reason="",
+        pause=time.sleep,
+        journal=journal,
+        sent={
+            name: progress.intent
+            for name in run.left
+            if (progress := run.tenants[name]).takes_back
+            and progress.may_be_written
+            and progress.intent
+        },
+        parallelism=options.parallelism,
+    )
+    started = time.monotonic()
+    returned = take_back(left, way, why)
+    found = {one.tenant: one for one in (*run.outcomes(), *returned)}
+    outcomes = in_order(list(found.values()))
+    stuck = still_written(returned)
+    now = session.now().isoformat(timespec="seconds")
+    journal.end(left=len(stuck), ended_at=now, outcomes=tally(outcomes))
+    code = gravest([exit_code(outcomes), *([ExitCode.PARTIAL] if stuck else [])])
+    done = Done(
+        outcomes=outcomes,
+        code=code,
+        elapsed_s=time.monotonic() - started,
+        run=journal.run,
+        rolled=Rolled(taken_back=why, stuck=stuck),
+    )
+    answer(session, proposal, done, "")
+    if words := after_waves(done, session.typed_place):
+        session.settings.say(words)
+    return done.code

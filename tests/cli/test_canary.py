@@ -1,0 +1,486 @@
+"""`apply --canary`: a first wave is watched by the fleet's questions, and taken back where they are answered worse."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from knobctl.changes import run_folder
+from knobctl.changes.journal_writing import Journal
+from knobctl.engine.embedded import EmbeddedEngine
+from knobctl.engine.interface import EngineRefusedError
+from knobctl.errors import EngineError
+from knobctl.knobs import load_catalogue
+from knobctl.server.auth import local_caller
+from knobctl.server.opening import open_services
+from knobctl.server.retrieval.model import Text
+from tests.cli.engines import embedded, write
+from tests.cli.inside import ENGINE, Inside
+from tests.cli.outputs import faults_of
+from tests.cli.terminal import ROOT
+from tests.given_engine import GivenEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from knobctl.engine.interface import Receipt
+
+TENANTS = ("acme", "bolt", "cork", "delta")
+TEXTS = {
+    "gates": "Workflow approval gates stop a run until a person approves it.",
+    "approvals": "An approval may be given by any member of the reviewers.",
+    "canteen": "The canteen serves soup on Mondays.",
+}
+QUESTIONS = (
+    {"question": "How does a workflow wait for approval?", "relevant": ["gates"]},
+    {"question": "Who may approve?"},
+    {"question": "What is there for lunch on Monday?"},
+    {"question": "How far is the moon?", "answerable": False},
+)
+SILENT = "no_match_min_cosine: 0.99"
+"""Answers nothing to anybody."""
+HARMLESS = "rrf_k: 30"
+YES = ("--yes", "--reason", "why", *ENGINE)
+NOW = (*YES, "--bake", "0s")
+SCHEMA = "output-apply.v1.schema.json"
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store in which each tenant has three texts."""
+    store = tmp_path_factory.mktemp("corpus") / "e.db"
+    services = open_services(f"embedded:{store}", load_catalogue(), clock=lambda: datetime.now(UTC))
+    assert services.ingest is not None
+    for tenant in TENANTS:
+        texts = [Text(document_id=name, text=text) for name, text in TEXTS.items()]
+        services.ingest.upsert(local_caller("test"), tenant, texts)
+    services.close()
+    return store
+
+
+@pytest.fixture
+def fleet(inside: Inside, corpus: Path) -> Inside:
+    """A repository of four tenants beside that store; acme and bolt hold a set already."""
+    shutil.copytree(corpus.parent, inside.folder, dirs_exist_ok=True)
+    inside.write("knobctl.toml", "")
+    inside.write("probes/q.jsonl", "".join(f"{json.dumps(one)}\n" for one in QUESTIONS))
+    inside.write(
+        "fleet.yaml",
+        "fleet: default\nprobes: [{labels: {tier: a}, questions: probes/q.jsonl}]\n",
+    )
+    inside.hold("acme", rrf_k=50, mmr_lambda=0.5)
+    inside.hold("bolt", rrf_k=50)
+    return inside
+
+
+def wish(inside: Inside, **knobs: str) -> None:
+    """Let tenants' files ask for sets."""
+    for tenant, lines in knobs.items():
+        inside.write(
+            f"tenants/{tenant}.yaml",
+            f"tenant: {tenant}\nlabels: {{tier: a}}\nknobs: {{{lines}}}\n",
+        )
+
+
+def pushed(inside: Inside, *options: str, code: int) -> dict[str, Any]:
+    """The answer of a push with a canary, as its schema has it."""
+    result = inside("apply", "--format", "json", *options)
+    assert result.code == code, result.err + result.out
+    answer: dict[str, Any] = result.json
+    assert faults_of(answer, SCHEMA) == []
+    assert answer["exit_code"] == code
+    return answer
+
+
+def outcomes(answer: Mapping[str, Any]) -> dict[str, str]:
+    return {one["tenant"]: one["outcome"] for one in answer["tenants"]}
+
+
+def state(inside: Inside) -> dict[str, Any]:
+    """What each tenant holds, and how many events it has."""
+    return {one: (inside.live(one), len(inside.events(one))) for one in TENANTS}
+
+
+def listed(inside: Inside) -> dict[str, Any]:
+    """The last run, as `runs` tells of it."""
+    answer = inside("runs", "--format", "json").json
+    assert faults_of(answer, "output-runs.v1.schema.json") == []
+    found: dict[str, Any] = answer["runs"][0]
+    return found
+
+
+def test_a_set_that_silences_the_probes_is_taken_back(fleet: Inside) -> None:
+    """The exact earlier sets, by one more event a tenant with the reason; the rest is never written."""
+    wish(fleet, acme=SILENT, bolt=SILENT, cork=SILENT, delta=SILENT)
+    before = state(fleet)
+    answer = pushed(fleet, "--canary", "50%", *NOW, code=11)
+    wave = answer["rollout"]["waves"][0]["tenants"]
+    assert len(wave) == 2
+    assert outcomes(answer) == {one: "rolled_back" if one in wave else "skipped" for one in TENANTS}
+    assert answer["outcome"] == "rolled back"
+    for tenant, (knobs, events) in state(fleet).items():
+        assert knobs == before[tenant][0]
+        assert events == before[tenant][1] + (2 if tenant in wave else 0)
+    last = fleet.events(wave[0])[-1]
+    assert last["reason"].startswith(f"taken back by the canary of run {answer['run']}: ")
+    assert last["after"] == before[wave[0]][0]
+    told = answer["rollout"]["waves"][0]
+    assert (told["verdict"], told["rounds"], told["questions"]) == ("worse", 1, 6)
+    assert told["metrics"] == [
+        {"metric": "below_threshold", "questions": 6, "before": 0, "after": 6},
+        {"metric": "answers_lost", "questions": 6, "before": 0, "after": 6},
+        {"metric": "empty_contexts", "questions": 6, "before": 0, "after": 6},
+    ]
+    run = listed(fleet)
+    assert (run["state"], run["outcomes"]) == ("finished", {"rolled_back": 2, "skipped": 2})
+    again = fleet("apply", "--resume", answer["run"], *ENGINE)
+    assert (again.code, "nothing is left" in again.out) == (11, True)
+
+
+def test_text_says_what_is_watched_and_what_was_found(fleet: Inside) -> None:
+    """Before the writes the waves and the bounds; after them the metrics and why it goes back."""
+    wish(fleet, acme=SILENT)
+    result = fleet("apply", "--canary", "5", *NOW)
+    assert result.code == 11
+    lines = result.out.splitlines()
+    assert lines[-8:-1] == [
+        "wave 1  1 tenant (acme), asked 3 questions, once",
+        "then    nothing: no tenant is left",
+        "back    all of it, where a tenant loses more than 2% of its answers, or where below_threshold",
+        "        or empty contexts grow by more than 2% of its questions",
+        "wave 1  worse: below_threshold 0 -> 3 of 3, 3 of 3 answers lost, empty contexts 0 -> 3 of 3 (asked 1 time)",
+        "taken back: acme: 3 of 3 answers lost (100% worse, bound 2%)",
+        "rolled_back  acme  r3  mmr_lambda, no_match_min_cosine, rrf_k",
+    ]
+    assert "1 rolled_back (run " in lines[-1]
+    assert "undo:" not in result.out
+    assert "wave 1: 1 tenant written; asking 3 questions, once" in result.err
+
+
+def test_a_harmless_change_goes_on_to_the_rest(fleet: Inside) -> None:
+    """One event a tenant, exit 0."""
+    wish(fleet, acme=HARMLESS, bolt=HARMLESS, cork=HARMLESS, delta=HARMLESS)
+    answer = pushed(fleet, "--canary", "1", *NOW, code=0)
+    assert set(outcomes(answer).values()) == {"applied"}
+    told = answer["rollout"]
+    assert (told["waves"][0]["verdict"], told["rest"], told["taken_back"]) == ("held", 3, None)
+    assert len(fleet.events("delta")) == 1
+
+
+def test_a_later_wave_takes_back_the_earlier_ones(fleet: Inside) -> None:
+    """All that the run has written, of whatever wave."""
+    assert fleet("unset", "acme", "mmr_lambda", *YES).code == 0
+    wish(fleet, acme=HARMLESS, bolt=HARMLESS, delta=SILENT)
+    before = state(fleet)
+    answer = pushed(fleet, "--canary", "1", "--canary", "100%", *NOW, code=11)
+    waves = answer["rollout"]["waves"]
+    assert [one["verdict"] for one in waves] == ["held", "worse"]
+    assert waves[1]["breaches"][0]["tenant"] == "delta"
+    assert set(outcomes(answer).values()) == {"rolled_back"}
+    assert {name: knobs for name, (knobs, _) in state(fleet).items()} == {
+        name: knobs for name, (knobs, _) in before.items()
+    }
+
+
+def test_more_may_be_lost_where_it_is_said(fleet: Inside) -> None:
+    """The bound is the person's."""
+    wish(fleet, acme=SILENT)
+    answer = pushed(fleet, "--canary", "1", "--max-worse", "100%", *NOW, code=0)
+    assert answer["rollout"]["waves"][0]["verdict"] == "held"
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch, *tenants: str, reasons: str = "") -> None:
+    """Let the engine refuse some tenants' writes whose reason begins so."""
+    real = EmbeddedEngine.replace
+
+    def replace(self: EmbeddedEngine, tenant: str, *sent: Any, **options: Any) -> Receipt:
+        if tenant in tenants and options["reason"].startswith(reasons):
+            raise EngineRefusedError("no", code="invalid_argument")
+        return real(self, tenant, *sent, **options)
+
+    monkeypatch.setattr(EmbeddedEngine, "replace", replace)
+
+
+def asked_first(monkeypatch: pytest.MonkeyPatch, act: Callable[[str], None]) -> None:
+    """Let something happen before a tenant is asked for the first time after its write."""
+    real, seen = EmbeddedEngine.assemble, set[str]()
+
+    def assemble(self: EmbeddedEngine, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        if tenant not in seen:
+            seen.add(tenant)
+            act(tenant)
+        return real(self, tenant, request)
+
+    monkeypatch.setattr(EmbeddedEngine, "assemble", assemble)
+
+
+def test_a_wave_that_is_half_written_is_taken_back(
+    fleet: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It shows nothing; 11 goes before 8."""
+    wish(fleet, acme=HARMLESS, bolt=HARMLESS, cork=HARMLESS)
+    before = state(fleet)
+    refusing(monkeypatch, "bolt")
+    answer = pushed(fleet, "--canary", "100%", *NOW, code=11)
+    assert outcomes(answer) == {"acme": "rolled_back", "bolt": "failed", "cork": "rolled_back"}
+    assert answer["rollout"]["waves"][0]["verdict"] == "not_written"
+    assert fleet.live("acme") == before["acme"][0]
+    assert fleet.live("cork") == {}
+
+
+def test_what_was_changed_since_is_left_alone(
+    fleet: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody's later write is a conflict of the taking back; then not all is back: 9."""
+    wish(fleet, acme=SILENT, bolt=SILENT)
+
+    def theirs(tenant: str) -> None:
+        if tenant == "bolt":
+            with embedded(fleet.folder / "e.db") as other:
+                write(other, tenant, {"rrf_k": 77, "no_match_min_cosine": 0.99})
+
+    asked_first(monkeypatch, theirs)
+    answer = pushed(fleet, "--canary", "2", *NOW, code=9)
+    assert outcomes(answer) == {"acme": "rolled_back", "bolt": "conflict"}
+    assert fleet.live("bolt") == {"rrf_k": 77, "no_match_min_cosine": 0.99}
+    assert fleet.live("acme") == {"rrf_k": 50, "mmr_lambda": 0.5}
+    assert listed(fleet)["state"] == "finished"
+
+
+def test_what_cannot_be_taken_back_is_said_and_can_be_resumed(
+    fleet: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is applied still: 9; resumed, it goes back, and not forth."""
+    wish(fleet, acme=SILENT, bolt=SILENT)
+    with monkeypatch.context() as during:
+        refusing(during, "bolt", reasons="taken back")
+        result = fleet("apply", "--canary", "2", *NOW)
+    assert result.code == 9
+    assert "written, and not taken back: no" in result.out
+    run = listed(fleet)
+    assert (run["state"], run["left"]) == ("unfinished", 1)
+    assert f"to take back the rest: knobctl apply --resume {run['run']}" in result.err
+    answer = pushed(fleet, "--resume", run["run"], *ENGINE, code=11)
+    assert set(outcomes(answer).values()) == {"rolled_back"}
+    assert fleet.live("bolt") == {"rrf_k": 50}
+    assert listed(fleet)["state"] == "finished"
+
+
+def test_probes_that_cannot_be_asked_take_it_back(
+    fleet: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is not watched does not stay."""
+    wish(fleet, acme=HARMLESS)
+
+    def gone(_: str) -> None:
+        raise EngineError("the connection was refused")
+
+    asked_first(monkeypatch, gone)
+    answer = pushed(fleet, "--canary", "1", *NOW, code=11)
+    assert answer["rollout"]["taken_back"].startswith("the probes could not be asked: ")
+    assert fleet.live("acme") == {"rrf_k": 50, "mmr_lambda": 0.5}
+
+
+def test_documents_that_go_meanwhile_are_not_held_against_the_set(
+    fleet: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both sets are asked on what there is."""
+    wish(fleet, acme=HARMLESS)
+
+    def emptied(tenant: str) -> None:
+        services = open_services("embedded:e.db", load_catalogue(), clock=lambda: datetime.now(UTC))
+        assert services.ingest is not None
+        services.ingest.delete_documents(local_caller("test"), tenant, list(TEXTS))
+        services.close()
+
+    asked_first(monkeypatch, emptied)
+    answer = pushed(fleet, "--canary", "1", *NOW, code=0)
+    metrics = answer["rollout"]["waves"][0]["metrics"]
+    assert metrics[2] == {"metric": "empty_contexts", "questions": 3, "before": 3, "after": 3}
+
+
+def test_a_canary_that_watches_nothing_is_refused(fleet: Inside) -> None:
+    """No probes at all; none for some of a wave; none that is answered. Nothing is written."""
+    wish(fleet, acme=HARMLESS, bolt=HARMLESS)
+    fleet.write("tenants/bolt.yaml", f"tenant: bolt\nknobs: {{{HARMLESS}}}\n")
+    before = state(fleet)
+    some = fleet("apply", "--canary", "2", *NOW)
+    assert some.code == 6
+    assert some.err == (
+        "refused: no probe questions for 1 of the 2 tenants of the canary (bolt); a canary that watches nothing"
+        " is no canary.\n"
+        "  Nothing was written. Add questions for them to the fleet's probes, or take no more tenants than have"
+        " some: --canary 1\n"
+    )
+    fleet.write("probes/q.jsonl", '{"question": "x", "relevant": ["nowhere"]}\n')
+    none = fleet("apply", "--canary", "1", *NOW)
+    assert (none.code, "no question of wave 1 is answered now" in none.err) == (6, True)
+    fleet.write("fleet.yaml", "fleet: default\n")
+    assert fleet("apply", "--canary", "1", *NOW).code == 6
+    assert state(fleet) == before
+    assert fleet("apply", "--canary", "1", *NOW, "--dry-run").code == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "holds no question"),
+        ('{"question": ""}\n', "probes/q.jsonl:1 must be an object with a question"),
+        ("{\n", "probes/q.jsonl:1 is no JSON"),
+        ('\n{"question": "x", "relevant": "y"}\n', "probes/q.jsonl:2: relevant must be a list"),
+        ('{"question": "x", "answerable": false}\n', "holds no question"),
+    ],
+)
+def test_questions_that_cannot_be_read_stop_it(fleet: Inside, text: str, words: str) -> None:
+    """Unreadable input: 4, with its place."""
+    wish(fleet, acme=HARMLESS)
+    fleet.write("probes/q.jsonl", text)
+    result = fleet("apply", "--canary", "1", *NOW)
+    assert (result.code, words in result.err) == (4, True), result.err
+
+
+def test_an_engine_that_answers_no_questions_is_refused(inside: Inside) -> None:
+    """The given two methods alone: nothing can be watched, nothing is written."""
+    inside.write("knobctl.toml", "")
+    inside.write("probes/q.jsonl", '{"question": "x"}\n')
+    inside.write("fleet.yaml", "fleet: default\nprobes: [{questions: probes/q.jsonl}]\n")
+    wish(inside, acme=HARMLESS)
+    with GivenEngine() as engine:
+        inside.write("token", "acme-token")
+        result = inside(
+            "apply", "--canary", "1", "--yes", "--engine", engine.url, "--token-file", "token"
+        )
+    assert result.code == 6, result.err
+    assert "a canary asks questions before and after" in result.err
+
+
+def test_a_dry_run_shows_the_waves_and_what_they_would_come_to(fleet: Inside) -> None:
+    """The planned sets are asked without being written."""
+    wish(fleet, acme=SILENT, bolt=HARMLESS)
+    before = state(fleet)
+    options = ("--canary", "1", "--canary", "2", "--dry-run", *ENGINE)
+    result = fleet("apply", *options)
+    assert result.code == 0
+    assert "would be taken back: below_threshold 0 -> 3 of 3" in result.out
+    assert "would hold: below_threshold 0 -> 0 of 3" in result.out
+    answer = pushed(fleet, *options, code=0)
+    assert sorted(one["verdict"] for one in answer["rollout"]["waves"]) == ["held", "worse"]
+    assert state(fleet) == before
+
+
+def test_a_plan_file_goes_in_waves_too(fleet: Inside) -> None:
+    """As any other push."""
+    wish(fleet, acme=SILENT, bolt=SILENT)
+    assert fleet("plan", "-o", "p.json", *ENGINE).code == 0
+    answer = pushed(fleet, "p.json", "--canary", "1", *NOW, code=11)
+    assert sorted(outcomes(answer).values()) == ["rolled_back", "skipped"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--canary", "0"), "'0' is no size of a wave"),
+        (("--canary", "0%"), "'0%' is no size of a wave"),
+        (("--canary", "many"), "'many' is no size of a wave"),
+        (("--canary", "1", "--bake", "ten"), "'ten' is no duration"),
+        (("--canary", "1", "--max-worse", "2"), "'2' is no share"),
+        (("--bake", "10m"), "--bake says nothing without --canary"),
+        (("--max-worse", "1%"), "--max-worse says nothing without --canary"),
+        (("--canary", "1", "--resume", "abc"), "a run is resumed as it was begun"),
+    ],
+)
+def test_options_that_say_nothing_are_refused(
+    inside: Inside, options: tuple[str, ...], words: str
+) -> None:
+    """Bad arguments: 2."""
+    result = inside("apply", *options, *YES[:2], *ENGINE)
+    assert (result.code, words in result.err) == (2, True), result.err
+
+
+class Died(BaseException):
+    """The process is gone."""
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        lambda one: one["kind"] == "taking_back",
+        lambda one: one["kind"] == "intent" and one["reason"].startswith("taken back"),
+        lambda one: one["kind"] == "outcome" and one["revision"] == "r3",
+    ],
+    ids=["begun", "intended", "written"],
+)
+def test_a_run_that_dies_while_it_takes_back_goes_on_with_that(
+    fleet: Inside, monkeypatch: pytest.MonkeyPatch, at: Callable[[Mapping[str, Any]], bool]
+) -> None:
+    """It is resumed backwards, and repeats nothing."""
+    wish(fleet, acme=SILENT, bolt=SILENT)
+
+    class Dying(Journal):
+        """Notes nothing any more from a record on."""
+
+        dead = False
+
+        def _append(self, *records: Mapping[str, Any]) -> None:
+            if not self.dead:
+                written = [one for one in records if one["kind"] != "outcome" or not at(one)]
+                super()._append(*written)
+                self.dead = any(map(at, records))
+            if self.dead:
+                raise Died
+
+    with monkeypatch.context() as during:
+        during.setattr(run_folder, "Journal", Dying)
+        with pytest.raises(Died):
+            fleet("apply", "--canary", "1", *NOW)
+    run = listed(fleet)
+    assert (run["state"], run["left"]) == ("unfinished", 1)
+    assert "left to be taken back" in fleet("runs").out
+    shown = fleet("apply", "--resume", run["run"], "--dry-run", *ENGINE)
+    assert (shown.code, "left to be taken back" in shown.out) == (0, True)
+    answer = pushed(fleet, "--resume", run["run"], *ENGINE, code=11)
+    (wave,) = [name for name, outcome in outcomes(answer).items() if outcome == "rolled_back"]
+    assert (
+        fleet.live(wave) == {"acme": {"rrf_k": 50, "mmr_lambda": 0.5}, "bolt": {"rrf_k": 50}}[wave]
+    )
+    assert len(fleet.events(wave)) == 3
+
+
+@pytest.mark.slow
+def test_a_bake_that_is_interrupted_leaves_what_is_written_and_says_how_to_go_on(
+    fleet: Inside,
+) -> None:
+    """Nothing is begun after it; the rest is not written unwatched; another apply goes on with a canary."""
+    wish(fleet, acme=HARMLESS, bolt=HARMLESS)
+    command = [sys.executable, "-c", "from knobctl.cli.main import main; main()", "apply"]
+    with subprocess.Popen(
+        [*command, "--canary", "1", "--bake", "1h", *YES],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as process:
+        assert process.stderr
+        assert process.stdout
+        assert "asking 3 questions, every 30 s for 1h" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        said, out = process.stderr.read(), process.stdout.read()
+    assert process.returncode == 9
+    assert "wave 1  interrupted" in out
+    assert "undo: knobctl rollback" in out
+    assert "the canary was not judged to its end" in said
+    run = listed(fleet)
+    assert run["outcomes"] == {"applied": 1, "skipped": 1}
+    resumed = fleet("apply", "--resume", run["run"], *ENGINE)
+    assert (resumed.code, "its rest is not written unwatched" in resumed.err) == (6, True)
+    answer = pushed(fleet, "--canary", "1", *NOW, code=0)
+    assert sorted(outcomes(answer).values()) == ["applied", "unchanged"]
