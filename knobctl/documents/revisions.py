@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 from functools import cached_property
 from shlex import quote
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 from knobctl.documents.reader import MAX_BYTES
 from knobctl.documents.sources import SUFFIXES
 from knobctl.errors import InputError, UsageError
-from knobctl.text import visible
+from knobctl.text import count, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,6 +31,8 @@ _NO_NETWORK: Final = [
 _SHA1: Final = 40
 """How many digits the name of an object has, in a repository that counts by SHA-1."""
 _SHORT: Final = 10
+_FEW: Final = 3
+"""So many files are named."""
 
 
 class GitTree:
@@ -104,6 +107,22 @@ class GitTree:
         self.commit, self.prefix = found, f"{found[:_SHORT]}:"
         vars(self).pop("_blobs", None)  # those of another commit
         return f"{revision} has moved on; compared with {found[:_SHORT]}, where this branch left it"
+
+    def leave_out_sparse(self) -> list[str]:
+        """Forget the files that HEAD has and the working tree lacks because its checkout is sparse: they are not gone.
+
+        Returns:
+            Those of them that may hold documents.
+        """
+        if self._git("config", "--type=bool", "core.sparseCheckout").strip() != b"true":
+            return []
+        left_out = []
+        for entry in self._git("ls-files", "-t", "-z").split(b"\0"):
+            name = entry[2:].decode("utf-8", "surrogateescape")
+            if entry.startswith(b"S ") and not os.path.lexists(self.root / name):
+                self._blobs.pop(name, None)
+                left_out += [name] * name.endswith(SUFFIXES)
+        return left_out
 
     def has_same(self, name: str, text: Text) -> bool:
         """Whether the revision's file holds the bytes of a text that was read already."""
@@ -248,6 +267,12 @@ def open_base(  # noqa: PLR0913  each is one thing that only the caller knows
     with GitTree(repository.root, revision, environment) as tree:
         if said := tree.leave_point():
             notice(said)
+        if left_out := tree.leave_out_sparse():
+            few = ", ".join(map(visible, left_out[:_FEW]))
+            notice(
+                f"this checkout is sparse: nothing is said of what Git has in {count(len(left_out), 'file')} "
+                f"that it leaves out ({few}{', ...' * (len(left_out) > _FEW)})"
+            )
         try:
             base = opened(tree)
         except InputError as error:

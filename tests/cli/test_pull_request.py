@@ -525,3 +525,28 @@ def test_a_waived_finding_of_the_base_stands_and_is_folded(repo: Repo) -> None:
     comment = repo.knobctl("check", "--base", "main", "--format", "markdown").out
     assert "2 of them waived" in comment
     assert "<summary>2 waived</summary>" not in comment
+
+
+def test_what_a_sparse_checkout_leaves_out_is_not_gone(repo: Repo) -> None:
+    """Its tenants stay, its rules are not called changed, a note names the files; what the branch removes is gone."""
+    repo.git("checkout", "-q", "main")
+    repo.commit(
+        policies__own="policy: own\nseverity: error\nwhen: 'false'\nmessage: m\n",
+        away__far="tenant: far\nknobs: {}\n",
+    )
+    repo.git("checkout", "-qb", "pr")
+    repo.git("rm", "-q", "tenants/old.yaml")
+    repo.commit(tenants__bolt="tenant: bolt\nknobs: {}\n")
+    repo.git("sparse-checkout", "set", "--cone", "tenants", "layers")
+    answer = repo.check("--base", "main")
+    assert answer["removed_tenants"] == ["old"]
+    assert answer["rules_changed"] == []
+    assert [one["tenant"] for one in answer["tenants"]] == ["bolt"]
+    note = "note: this checkout is sparse: nothing is said of what Git has in 2 files that it leaves out (away/far.yaml, policies/own.yaml)\n"
+    assert repo.knobctl("check", "--base", "main").err == note
+    assert repo.knobctl("diff", "--base", "main").err == note
+    repo.git("sparse-checkout", "disable")
+    assert repo.knobctl("check", "--base", "main").err == ""
+    assert repo.check("--base", "main")["removed_tenants"] == ["old"]
+    (repo.folder / "away" / "far.yaml").unlink()
+    assert repo.check("--base", "main")["removed_tenants"] == ["far", "old"]
