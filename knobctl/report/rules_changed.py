@@ -11,7 +11,8 @@ from knobctl.text import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from knobctl.changes.rules_changed import FieldChange, RuleChange
+    from knobctl.changes.rule_fields import FieldChange
+    from knobctl.changes.rules_changed import RuleChange
 
 HEADING: Final = "the rules change, and this run judges by the new ones; review these first"
 MOST_RULES: Final = 20
@@ -45,7 +46,7 @@ def _words(one: RuleChange) -> str:
     told = [_field_words(field, one) for field in one.fields[:_MOST_FIELDS]]
     if len(one.fields) > _MOST_FIELDS:
         told.append(f"and {len(one.fields) - _MOST_FIELDS:,} more")
-    name = f"{_NOUNS[one.ruling]} {shortened(one.name, _LONGEST_NAME)}"
+    name = f"{_NOUNS[one.ruling]} {shortened(one.name or 'without a name', _LONGEST_NAME)}"
     match one.op:
         case RuleOp.CHANGED:
             return f"{name}: {', '.join(told)}"

@@ -197,6 +197,7 @@ def test_a_schema_and_what_is_passed_over_judge_too(repo: Repo) -> None:
     document = json.loads(schema.read_bytes())
     knob, *_, kept = document["properties"]
     document["properties"][knob]["maximum"] = 12345
+    document["properties"][knob]["x-knob"]["default"] = 0.5
     document["properties"][kept]["description"] = "other words"
     schema.write_text(json.dumps(document))
     repo.knobctl.write("knobctl.toml", f"schema = '{schema.name}'\nskip = ['policies']\n")
@@ -204,7 +205,10 @@ def test_a_schema_and_what_is_passed_over_judge_too(repo: Repo) -> None:
     answer = repo.check("--base", "main")
     (first, second) = told(answer)
     assert first[:3] == ("schema", schema.name, "changed")
-    assert [(field[0], field[2]) for field in first[3:]] == [(f"{knob}.maximum", "12345")]
+    assert first[3:] == (
+        (f"{knob}.maximum", "1", "12345"),
+        (f"{knob}.x-knob.default", "0.4", "0.5"),
+    )
     assert second == ("setting", "skip", "changed", ("skip", None, "policies"))
     assert {one["file"] for one in answer["rules_changed"]} == {schema.name, "knobctl.toml"}
 
@@ -267,3 +271,27 @@ def test_hostile_names_are_shown_as_they_are_and_many_are_counted(repo: Repo) ->
     answer = repo.check("--base", "main")
     assert len(answer["rules_changed"]) == 301
     assert faults_of(answer, "output-findings.v1.schema.json") == []
+
+
+def test_documents_that_no_schema_accepts_are_compared_too(repo: Repo) -> None:
+    """Whatever stands in a field, in both states: an answer that its schema accepts, and no traceback."""
+    odd = [
+        "fleet: prod\nlimits: [1, {a: .nan}]\nprotected: {x: [y]}\nfreeze: [{name: 1}, 2]\n",
+        "fleet: prod\nlimits: {max_tenants: .inf, max_share: 1e999%}\nprotected: a\nfreeze: {}\n",
+        "fleet: [prod]\nlimits: null\n",
+        "waiver: w\nexpires: 5\nup_to: 1e99999\ntenants: {a: b}\nlabels: []\n",
+        "waiver: w\nexpires: [soon]\nup_to: x\ntenants: [1, 1.0, true, null]\nlabels: 3\n",
+        "policy: own\nwhen: {a: 1}\nseverity: []\n",
+        "policy: own\nwhen: 5\nseverity: {}\nx-a: 1\n",
+    ]
+    repo.git("checkout", "-q", "main")
+    for before in odd:
+        repo.git("checkout", "-q", "main")
+        repo.commit(odd=before)
+        for after in odd:
+            repo.knobctl.write("odd.yaml", after)
+            answer = repo.check("--base", "HEAD")
+            assert (answer["rules_changed"] == []) == (before == after)
+    repo.knobctl.write("odd.json", '{"policy": "a\\ud800", "when": "\\ud800", "severity": "x"}')
+    for name in ("text", "json", "github", "markdown"):
+        assert repo.knobctl("check", "--base", "HEAD", "--format", name).code == 4
