@@ -66,16 +66,19 @@ def _field_words(field: FieldChange, of: RuleChange) -> str:
     values = [value for value in (field.before, field.after) if value is not None]
     if not values or any(not value or len(value) > _LONGEST for value in values):
         return name.strip() or "another"
-    if field.after is None and of.op is RuleOp.CHANGED:
-        return f"{name}no longer {field.before}"
+    if len(values) == 1 and of.op is RuleOp.CHANGED:
+        name += "+ " if field.before is None else "- "
     return name + " -> ".join(values)
 
 
 def rules_text(changes: Sequence[RuleChange], *, everything: bool = False) -> str:
     """The block for people."""
+    from knobctl.report.findings import wrapped
+
     lines = [f"{HEADING}:"]
     for where, words in rule_lines(changes, everything=everything):
-        lines.append(f"  {visible(where)}  {visible(words)}" if where else f"  {words}")
+        told = f"{visible(where)}  {visible(words)}" if where else words
+        lines += wrapped(told, "  ", "    ")
     return "\n".join(lines)
 
 
