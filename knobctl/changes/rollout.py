@@ -248,7 +248,8 @@ def prepared_rollout(
     """Choose the waves of a plan, and ask their probes under the sets that tenants hold now.
 
     Raises:
-        RefusedError: If a tenant of a wave has no probes, or its questions tell nothing.
+        RefusedError: If a tenant of a wave has no probes, its questions tell nothing, or its set
+            could not be written again as it is.
         InputError: If a file of questions cannot be read.
     """
     changing = [one for one in tenants if one.changes]
@@ -256,6 +257,7 @@ def prepared_rollout(
     waves = waves_of(changing, canary.sizes, lambda one: bool(asked[one.tenant]))
     chosen = [one for wave in waves for one in wave]
     _refuse_unwatched([one.tenant for one in chosen if not asked[one.tenant]], len(chosen), asked)
+    _refuse_lossy(chosen)
     names = {one.tenant for one in chosen}
     rollout = Rollout(
         canary=canary,
@@ -298,6 +300,16 @@ def _refuse_unwatched(
         hint="Nothing was written. Add questions for them to the fleet's probes"
         + (f", or take no more tenants than have some: --canary {having}" if having else ""),
     )
+
+
+def _refuse_lossy(chosen: Sequence[TenantPlan]) -> None:
+    """Refuse to write over what could not be written again: no taking back would be exact."""
+    lossy = next((one.tenant for one in chosen if one.unknown), None)
+    if lossy:
+        raise RefusedError(
+            f"{lossy} holds fields that the schema does not know; once written over, they cannot be taken back.",
+            hint="Nothing was written. Use the knob schema of that engine: --schema FILE, or leave out --canary",
+        )
 
 
 def _asked_of(

@@ -40,7 +40,7 @@ def proposal_text(proposal: Proposal, *, findings: str, colored: bool) -> str:
     elif findings:
         parts.append(findings.rstrip("\n"))
     parts += [files_text(proposal.files, colored=colored)] if proposal.files else []
-    parts += [rollout_text(proposal.rollout)] if proposal.rollout else []
+    parts += ["", rollout_text(proposal.rollout)] if proposal.rollout else []
     return "\n".join(parts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from threading import Event
@@ -35,13 +36,14 @@ from knobctl.documents.kinds import sort_documents
 from knobctl.documents.reader import read_text
 from knobctl.engine.embedded import open_embedded
 from knobctl.engine.interface import LiveSet
-from knobctl.errors import ExitCode
+from knobctl.errors import ExitCode, RefusedError
 from knobctl.knobs import load_catalogue
 from knobctl.server.auth import local_caller
 from knobctl.server.opening import open_services
 from knobctl.server.retrieval.model import Text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 CATALOGUE = load_catalogue()
@@ -149,7 +151,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rolled(
-    store: Path, folder: Path, canary: Canary, *, stop_at: float | None = None
+    store: Path,
+    folder: Path,
+    canary: Canary,
+    *,
+    stop_at: float | None = None,
+    unknown: Mapping[str, str] | None = None,
 ) -> tuple[Rolled, list[str]]:
     """Push a harmless change to three tenants in waves, on a clock that only a pause moves."""
     (folder / "q.jsonl").write_text(json.dumps({"question": "What stops a run?"}) + "\n")
@@ -171,6 +178,7 @@ def rolled(
             plan_tenant(CATALOGUE, live, {"rrf_k": 30 if live.knobs.get("rrf_k") == 61 else 61})
             for live in existing.values()
         ]
+        plans = [replace(one, unknown=unknown or {}) for one in plans]
         rollout = prepared_rollout(canary, plans, Probes(fleet, folder), engine, parallelism=2)
         push = Push(
             engine=engine,
@@ -196,6 +204,13 @@ def test_a_bake_asks_every_thirty_seconds_and_once_more_at_its_end(
         f"wave {number}: 1 tenant written; asking 1 question, every 30 s for 100s"
         for number in (1, 2)
     ]
+
+
+def test_what_could_not_be_taken_back_exactly_is_not_written(store: Path, tmp_path: Path) -> None:
+    """Stored fields that the schema does not know, though their loss was acknowledged."""
+    canary = Canary(sizes=("1",), bake="0s", max_worse="2%")
+    with pytest.raises(RefusedError, match="once written over, they cannot be taken back"):
+        rolled(store, tmp_path, canary, unknown={"newKnob": "1"})
 
 
 def test_a_request_to_stop_ends_the_bake_at_once(store: Path, tmp_path: Path) -> None:

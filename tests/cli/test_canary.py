@@ -56,7 +56,7 @@ SCHEMA = "output-apply.v1.schema.json"
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store in which each tenant has three texts."""
+    """A store in which each tenant has three texts; acme and bolt hold a set."""
     store = tmp_path_factory.mktemp("corpus") / "e.db"
     services = open_services(f"embedded:{store}", load_catalogue(), clock=lambda: datetime.now(UTC))
     assert services.ingest is not None
@@ -64,12 +64,15 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         texts = [Text(document_id=name, text=text) for name, text in TEXTS.items()]
         services.ingest.upsert(local_caller("test"), tenant, texts)
     services.close()
+    with embedded(store) as engine:
+        write(engine, "acme", {"rrf_k": 50, "mmr_lambda": 0.5})
+        write(engine, "bolt", {"rrf_k": 50})
     return store
 
 
 @pytest.fixture
 def fleet(inside: Inside, corpus: Path) -> Inside:
-    """A repository of four tenants beside that store; acme and bolt hold a set already."""
+    """A repository of four tenants beside that store."""
     shutil.copytree(corpus.parent, inside.folder, dirs_exist_ok=True)
     inside.write("knobctl.toml", "")
     inside.write("probes/q.jsonl", "".join(f"{json.dumps(one)}\n" for one in QUESTIONS))
@@ -77,8 +80,6 @@ def fleet(inside: Inside, corpus: Path) -> Inside:
         "fleet.yaml",
         "fleet: default\nprobes: [{labels: {tier: a}, questions: probes/q.jsonl}]\n",
     )
-    inside.hold("acme", rrf_k=50, mmr_lambda=0.5)
-    inside.hold("bolt", rrf_k=50)
     return inside
 
 
@@ -107,7 +108,11 @@ def outcomes(answer: Mapping[str, Any]) -> dict[str, str]:
 
 def state(inside: Inside) -> dict[str, Any]:
     """What each tenant holds, and how many events it has."""
-    return {one: (inside.live(one), len(inside.events(one))) for one in TENANTS}
+    with embedded(inside.folder / "e.db") as engine:
+        return {
+            one: (dict(engine.read(one).knobs), len(list(engine.audit_events(one))))
+            for one in TENANTS
+        }
 
 
 def listed(inside: Inside) -> dict[str, Any]:
@@ -484,3 +489,68 @@ def test_a_bake_that_is_interrupted_leaves_what_is_written_and_says_how_to_go_on
     assert (resumed.code, "its rest is not written unwatched" in resumed.err) == (6, True)
     answer = pushed(fleet, "--canary", "1", *NOW, code=0)
     assert sorted(outcomes(answer).values()) == ["applied", "unchanged"]
+
+
+@pytest.mark.slow
+def test_two_hundred_tenants_stop_in_the_second_wave_and_are_back_as_they_were(
+    inside: Inside,
+) -> None:
+    """A floor that refuses three questions of ten: every touched tenant holds what it held, the others were not touched."""
+    subjects = (
+        *("approval gates", "monday soup", "billing cycles", "search ranking", "audit events"),
+        *("token rotation", "disk quotas", "holiday freezes", "rate limits", "backup windows"),
+    )
+    names = [f"t{number:03}" for number in range(200)]
+    services = open_services("embedded:e.db", load_catalogue(), clock=lambda: datetime.now(UTC))
+    assert services.ingest is not None
+    texts = [Text(document_id=one, text=f"All about {one}.") for one in subjects]
+    for name in names:
+        services.ingest.upsert(local_caller("test"), name, texts)
+    services.close()
+    asked = [
+        f"What about {one}{', and what else' * number}?" for number, one in enumerate(subjects)
+    ]
+    inside.write("knobctl.toml", "")
+    inside.write("q.jsonl", "".join(f"{json.dumps({'question': one})}\n" for one in asked))
+    inside.write("fleet.yaml", "fleet: default\nprobes: [{questions: q.jsonl}]\n")
+    with embedded(inside.folder / "e.db") as engine:
+        for name in names:
+            write(engine, name, {"rrf_k": 50, "no_match_min_cosine": 0.01})
+        found = engine.evaluate("t000", {"config": {}, "queries": asked})["evaluations"]
+    best = sorted(one["bestCosine"] for one in found)
+    refusing_three = f"{(best[2] + best[3]) / 2:.6f}"
+
+    def wishes(bad: set[str]) -> None:
+        for name in names:
+            floor = refusing_three if name in bad else "0.02"
+            knobs = f"rrf_k: 50, no_match_min_cosine: {floor}"
+            inside.write(f"t/{name}.yaml", f"tenant: {name}\nknobs: {{{knobs}}}\n")
+
+    waves = ("--canary", "5%", "--canary", "20%")
+    wishes(set())
+    dry = pushed(inside, *waves, "--dry-run", *ENGINE, code=0)["rollout"]["waves"]
+    assert [len(one["tenants"]) for one in dry] == [10, 30]
+    second = dry[1]["tenants"]
+    wishes(set(second))
+    before = inside("get", "--format", "json", *ENGINE).json["tenants"]
+    answer = pushed(inside, *waves, *NOW, code=11)
+    told = answer["rollout"]["waves"]
+    assert [(one["tenants"], one["verdict"]) for one in told] == [
+        (dry[0]["tenants"], "held"),
+        (second, "worse"),
+    ]
+    assert told[1]["metrics"][1] == {
+        "metric": "answers_lost",
+        "questions": 300,
+        "before": 0,
+        "after": 90,
+    }
+    assert answer["outcomes"] == {"rolled_back": 40, "skipped": 160}
+    touched = {*dry[0]["tenants"], *second}
+    after = inside("get", "--format", "json", *ENGINE).json["tenants"]
+    for old, new in zip(before, after, strict=True):
+        assert json.dumps(new["knobs"]) == json.dumps(old["knobs"])
+        assert (new["revision"] != old["revision"]) == (new["tenant"] in touched)
+    events = inside("history", "--format", "json", *ENGINE).json["events"]
+    assert len(events) == 200 + 2 * len(touched)
+    assert inside("history", "--verify", *ENGINE).code == 0
