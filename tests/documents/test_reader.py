@@ -507,12 +507,12 @@ NINES = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     ],
 )
 def test_a_bomb_is_refused_at_once_in_bounded_memory(text: str) -> None:
-    """Two seconds and 64 MiB at most, whatever the text asks for."""
+    """Two seconds of the processor and 64 MiB at most, whatever the text asks for."""
     raw = text.encode()
     tracemalloc.start()
-    began = time.perf_counter()
+    began = time.thread_time()
     read = read_bytes(raw, "t.yaml")
-    took = time.perf_counter() - began
+    took = time.thread_time() - began
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert [trouble.rule for trouble in read.troubles][-1] in {"yaml-limits", "yaml-syntax"}
