@@ -33,11 +33,8 @@ def asked_knob(subject: Subject, name: str, keys: Collection[str] | None) -> dic
 
 def decided_by(subject: Subject, name: str) -> object:
     """What decides the variable for a knob that is written: where it is equal, the variable is; None where it is not."""
-    chain = subject.effective.origins.get(name)
-    if not chain:
-        return None
-    written = chain[0]
-    return name, written.value, written.literal, len(chain) > 1, subject.live is None
+    written = subject.as_written[name]
+    return written and (name, written, subject.live is None)
 
 
 class _Asked(NamedTuple):

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from knobctl.checks.asked_knob import decided_by
 from knobctl.checks.concerns import asked_of, is_about, is_personal, names_for
 from knobctl.checks.conditions import Conditions, Several, grouped
 from knobctl.checks.expressions import TOO_MANY_STEPS
+from knobctl.checks.known import Known
 from knobctl.checks.reading import Reading
 from knobctl.checks.telling import Hit, Telling, Words
-from knobctl.checks.terms import AsWritten, Row, Wanted, wanted_by
+from knobctl.checks.terms import Row, Wanted, wanted_by
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from knobctl.checks.policies import Each, Policy
-    from knobctl.checks.subject import Subject
+    from knobctl.checks.subject import AsWritten, Subject
     from knobctl.documents.model import Document
     from knobctl.knobs import Catalogue
 
@@ -31,14 +32,8 @@ class _Shared(NamedTuple):
     """The policies that are to be asked of each such tenant by itself."""
 
 
-class _Found(NamedTuple):
-    """A condition that does not pass; ordered by policy, then by knob."""
-
-    order: tuple[int, int]
-    policy: Policy
-    outcome: object
-    hit: Hit | None = None
-    """What is said of it, where that is known."""
+_Found: TypeAlias = "tuple[tuple[int, int], Policy, object, Hit | None]"
+"""A condition that does not pass: its place by policy and knob, what it gives, and what is said where that is known."""
 
 
 class Asking:
@@ -58,7 +53,7 @@ class Asking:
         self._conditions: dict[Policy, Conditions] = {}
         self._together = Several()
         self._telling: dict[Policy, Telling] = {}
-        self._by_text: dict[object, _Shared] = {}
+        self._by_text: Known[_Shared] = Known()
         self._rounds: dict[tuple[Policy, ...], _Round] = {}
         self._asked_alone: dict[object, tuple[tuple[Policy, ...], tuple[Policy, ...]]] = {}
         self._stopped: dict[Policy, str] = {}
@@ -68,27 +63,26 @@ class Asking:
         """Ask every policy of one tenant."""
         if subject.faulty:
             sound = [one for one in self._policies if not one.looks_at(subject.faulty)]
-            row = Row(subject, AsWritten.by(subject))
-            return tuple(self._hits(asked_of(sound, subject), row))
-        text = _text(subject.document)
+            return tuple(self._hits(asked_of(sound, subject), Row(subject)))
+        text = None if self._by_text.gave_up else _text(subject.document)
         shared = self._by_text.get(text) if text is not None else None
         if shared is None:
             return self._first(text, subject)
         if not shared.personal:
             return shared.hits
+        subject.as_written = shared.written
         asked = shared.personal if self._alone else asked_of(shared.personal, subject)
-        return (*shared.hits, *self._hits(asked, Row(subject, shared.written)))
+        return (*shared.hits, *self._hits(asked, Row(subject)))
 
     def _first(self, text: object, subject: Subject) -> Sequence[Hit]:
         """Ask all policies of the first tenant that writes a text, in one step."""
         shared, personal = self._asked_of(subject)
-        written = AsWritten.by(subject)
-        hits = tuple(self._hits((*shared, *personal), Row(subject, written)))
+        hits = tuple(self._hits((*shared, *personal), Row(subject)))
         if text is not None:
             lasting = tuple(hit for hit in hits if hit.policy not in self._personal)
             # Alone, what is asked is decided by what is written.
             again = personal if self._alone else tuple(self._personal)
-            self._by_text[text] = _Shared(written, lasting, again)
+            self._by_text.put(text, _Shared(subject.as_written, lasting, again))
         return hits
 
     def _asked_of(self, subject: Subject) -> tuple[tuple[Policy, ...], tuple[Policy, ...]]:
@@ -114,12 +108,12 @@ class Asking:
         stopped = (
             {policy for policy in asked if policy in self._stopped} if self._stopped else set()
         )
-        for found in sorted(self._found(turn, row, stopped), key=attrgetter("order")):
-            policy = found.policy
-            if found.hit is not None:
-                yield found.hit
+        found = sorted(self._found(turn, row, stopped), key=itemgetter(0))
+        for _, policy, outcome, said in found:
+            if said is not None:
+                yield said
             elif policy not in self._stopped:
-                hit = self._told(policy, row.subject).hit(row, found.outcome)
+                hit = self._told(policy, row.subject).hit(row, outcome)
                 if not hit.is_sure and hit.words.runs_away:
                     self._stop(policy, row.subject)
                 yield hit
@@ -131,18 +125,18 @@ class Asking:
             if each is None:
                 for policy, outcome in self._outcomes(groups, row):
                     if policy in order and policy not in stopped:
-                        yield _Found((order[policy], 0), policy, outcome)
+                        yield (order[policy], 0), policy, outcome, None
                 continue
             alike = row.key(wanted)
             for number, name in enumerate(names_for(each, subject)):
                 for policy, hit in self._of_knob(turn, groups, row, name, alike):
                     if policy not in stopped and is_about(policy, subject, name):
-                        yield _Found((order[policy], number), policy, True, hit)
+                        yield (order[policy], number), policy, True, hit
         for policy in stopped:
             names = (None,) if policy.each is None else names_for(policy.each, subject)
             if any(is_about(policy, subject, name) for name in names):
                 hit = _not_asked_again(policy, row, self._stopped[policy])
-                yield _Found((order[policy], 0), policy, None, hit)
+                yield (order[policy], 0), policy, None, hit
 
     def _of_knob(
         self, turn: _Round, groups: Sequence[Conditions], row: Row, name: str, alike: object
@@ -153,7 +147,7 @@ class Asking:
         said = turn.said.get(key) if decided is not None else None
         if said is None:
             said = []
-            one = row.about(name)
+            one = Row(row.subject, name)
             for policy, outcome in self._outcomes(groups, one):
                 if policy in turn.order:
                     hit = self._told(policy, row.subject).hit(one, outcome)
@@ -163,7 +157,7 @@ class Asking:
                         turn.said.clear()
                         return said
             if decided is not None:
-                turn.said[key] = said
+                turn.said.put(key, said)
         return said
 
     def _outcomes(self, groups: Sequence[Conditions], row: Row) -> Iterator[tuple[Policy, object]]:
@@ -214,7 +208,7 @@ class _Round(NamedTuple):
     order: Mapping[Policy, int]
     groups: Sequence[tuple[Each | None, Sequence[Conditions], Wanted]]
     """By what they are asked for: the conditions, and what is read besides the knob."""
-    said: dict[object, list[tuple[Policy, Hit]]]
+    said: Known[Sequence[tuple[Policy, Hit]]]
     """By a knob as it is written, and what else is read: what is said of it."""
 
     @classmethod
@@ -239,4 +233,4 @@ class _Round(NamedTuple):
             for each, several in kinds.items()
         ]
         order = {policy: number for number, policy in enumerate(asked)}
-        return cls(order, groups, {})
+        return cls(order, groups, Known())

@@ -22,7 +22,7 @@ def why_not_asked(policy: Policy, subject: Subject) -> str | None:
         if not subject.changed or not _is_concerned(policy, subject.changed):
             return "it looks at a change, and no knob that it reads changes"
     elif policy.severity is Severity.INFO and policy.each is None:
-        if not _is_concerned(policy, subject.literals):
+        if not _is_concerned(policy, subject.effective.origins):
             return "an info speaks only where a knob that it reads is written"
         if not _is_concerned(policy, subject.news):
             return "with a base an info speaks only where a knob that it reads is written otherwise"

@@ -32,4 +32,8 @@ class Known(Generic[T]):
             self._found[key] = found
         elif self._again < MOST:
             self.gave_up = True
-            self._found = {}
+            self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._found = {}

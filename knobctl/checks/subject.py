@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from knobctl.knobs import Catalogue, KnobValue
 
 
+class AsWritten(dict[str, tuple[str, "KnobValue", bool] | None]):
+    """Knobs as a tenant and its layers write them: characters, value, and whether that hides others.
+
+    Where they are equal, so is what is in force. One that is not written is None: at its default.
+    """
+
+    def __missing__(self, _: str) -> None:
+        """Nothing is written."""
+
+
 class Subject:
     """One tenant: what its documents write, what is in force, and what was before."""
 
@@ -73,6 +83,14 @@ class Subject:
         return self.effective if self.unchanged else self._base
 
     @cached_property
+    def as_written(self) -> AsWritten:
+        """How its knobs are written."""
+        return AsWritten(
+            (name, (chain[0].literal, chain[0].value, len(chain) > 1))
+            for name, chain in self.effective.origins.items()
+        )
+
+    @cached_property
     def literals(self) -> Mapping[str, str]:
         """By knob that is written, how."""
         return _literals(self.effective)
@@ -91,10 +109,11 @@ class Subject:
     def reached(self) -> Reach | None:
         """What its floor reaches; None where no floor is in force."""
         floor = self.catalogue.by_role.get("floor.fused")
+        desired = self.effective.desired
         written = tuple(
-            (knob.name, self.effective.origins[knob.name][0].literal, self.values[knob.name])
+            (knob.name, self.as_written[knob.name])
             for knob in self.catalogue.arithmetic
-            if knob is not floor and knob.name in self.effective.desired
+            if knob.name in desired and knob is not floor
         )
         over = _reach_over(Same(self.catalogue), written)
         if floor is None or over is None or (exact := self.exact(floor.name)) <= 0:
@@ -114,7 +133,7 @@ class Subject:
         return {
             name: value
             for name, value in held.items()
-            if name not in self.literals and name in known
+            if name not in self.effective.origins and name in known
         }
 
     @cached_property
@@ -162,7 +181,7 @@ class Subject:
         if self.unchanged:
             return ()
         if self.base is None:
-            return self.literals
+            return self.effective.origins
         then = _literals(self.base)
         return {
             name
@@ -212,10 +231,12 @@ class Subject:
 
 
 @lru_cache(maxsize=4096)
-def _reach_over(same: Same, written: tuple[tuple[str, str, KnobValue], ...]) -> Reach | None:
+def _reach_over(
+    same: Same, written: tuple[tuple[str, tuple[str, KnobValue, bool] | None], ...]
+) -> Reach | None:
     """What a floor of 1 reaches, by the other knobs of the arithmetic as they are written: many share them."""
-    literals = {name: literal for name, literal, _ in written}
-    values = same.catalogue.effective({name: value for name, _, value in written})
+    literals = {name: how[0] for name, how in written if how}
+    values = same.catalogue.effective({name: how[1] for name, how in written if how})
 
     def exact(name: str) -> Fraction:
         return _exact(literals.get(name, ""), values[name])

@@ -142,8 +142,9 @@ class _Text:
     """A template, filled part by part: most are one term, for which nobody needs CEL."""
 
     def __init__(self, template: Template, catalogue: Catalogue) -> None:
-        self._template = template
-        parts = [part for _, part in template.expressions()]
+        fixed = [_fixed(part, catalogue) for part in template.parts]
+        self._template = Template(tuple(fixed))
+        parts = [part for part in fixed if isinstance(part, Expression)]
         self._terms = {id(part): _only_term(part.text.strip(), catalogue) for part in parts}
         self._asked = [part for part in parts if self._terms[id(part)] is None]
         reading = sum((reading_of(part.text, catalogue) for part in self._asked), Reading())
@@ -198,6 +199,16 @@ def _only_term(text: str, catalogue: Catalogue) -> Term | None:
         if variable in KEYED and key and "\\" not in key and text in spellings:
             return variable, key
     return None
+
+
+def _fixed(part: str | Expression, catalogue: Catalogue) -> str | Expression:
+    """A part of a template; what is the same for every tenant, such as `name['fusion.k']`, as its text."""
+    term = _only_term(part.text.strip(), catalogue) if isinstance(part, Expression) else None
+    if term is not None and term[0] in {"name", "default"}:
+        knob = catalogue.by_role[term[1]]
+        value = knob.name if term[0] == "name" else knob.default
+        return shown_value(value) if _is_plain(value) else part
+    return part
 
 
 _WHOLE: Final = range(-(2**63), 2**63)

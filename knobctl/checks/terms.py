@@ -32,7 +32,7 @@ class Wanted(NamedTuple):
     """What one or several expressions read."""
 
     parts: _Parts
-    """The variables but `knob`, each with its keys."""
+    """The variables, each with its keys."""
     own: _Parts
     """Those of them that the knobs of the document do not decide."""
     of_knob: bool
@@ -43,7 +43,7 @@ class Wanted(NamedTuple):
 
 def wanted_by(reading: Reading, catalogue: Catalogue) -> Wanted:
     """Say what decides the variables that are read."""
-    parts = sorted((one for one in reading.wanted if one[0] != "knob"), key=itemgetter(0))
+    parts = sorted(reading.wanted, key=itemgetter(0))
     names = reading.knobs
     if reading.variables & ARITHMETIC and (constant := catalogue.by_role.get("fusion.k")):
         names = (*names, constant.name)  # it moves ceilings too, where the sum is not divided
@@ -63,47 +63,21 @@ def _nothing(_: object) -> object:
     return ()
 
 
-class AsWritten(dict[str, object]):
-    """Knobs as a tenant and its layers write them: where these are equal, what is in force is."""
-
-    @classmethod
-    def by(cls, subject: Subject) -> AsWritten:
-        """Take those of a tenant."""
-        origins = subject.effective.origins.items()
-        return cls((name, (chain[0].literal, chain[0].value)) for name, chain in origins)
-
-    def __missing__(self, _: str) -> None:
-        """A knob that is not written is at its default."""
-
-
 class Row:
     """One tenant, or one of its knobs, as expressions see it."""
 
-    __slots__ = ("_knob", "_mark", "_own", "name", "subject", "written")
+    __slots__ = ("_mark", "_own", "name", "subject")
 
-    def __init__(
-        self,
-        subject: Subject,
-        written: AsWritten,
-        own: dict[str, str] | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.subject, self.written = subject, written
+    def __init__(self, subject: Subject, name: str | None = None) -> None:
+        self.subject = subject
         self.name = name
         """The knob that an `each` policy is asked for."""
-        self._own: dict[str, str] = {} if own is None else own
-        self._mark: object = None
-        self._knob: dict[str, object] | None = None
-
-    def about(self, name: str) -> Row:
-        """The same tenant, for one of its knobs."""
-        row = Row(self.subject, self.written, self._own, name)
-        row._mark = decided_by(self.subject, name) or object()
-        return row
+        self._mark = None if name is None else decided_by(subject, name) or object()
+        self._own: dict[str, str] = {}
 
     def key(self, wanted: Wanted) -> object:
         """What is equal where everything that is read is equal."""
-        written = wanted.as_written(self.written)
+        written = wanted.as_written(self.subject.as_written)
         if wanted.own:
             written = (written, *map(self._spelling, wanted.own))
         return (written, self._mark) if wanted.of_knob else written
@@ -119,29 +93,23 @@ class Row:
         return found
 
     def _values(self, variable: str, keys: frozenset[str]) -> dict[str, object]:
-        values = self.subject.variable(variable, keys)
+        values = self._variable(variable, keys)
         assert isinstance(values, dict)
         return values
+
+    def _variable(self, variable: str, keys: frozenset[str] | None) -> object:
+        if variable != "knob":
+            return self.subject.variable(variable, keys)
+        return {} if self.name is None else asked_knob(self.subject, self.name, keys)
 
     def value(self, term: Term) -> object:
         """The value of a term; `ABSENT` where its map lacks the key."""
         variable, key = term
-        if variable == "knob":
-            return self._of_knob.get(key, ABSENT)
         return self._values(variable, frozenset((key,))).get(key, ABSENT)
-
-    @property
-    def _of_knob(self) -> dict[str, object]:
-        if self._knob is None:
-            self._knob = asked_knob(self.subject, self.name, None) if self.name is not None else {}
-        return self._knob
 
     def bound(self, wanted: Wanted) -> cel.Activation:
         """Bind what is read, for CEL."""
-        variables: dict[str, object] = {"knob": self._of_knob} if wanted.of_knob else {}
-        for variable, keys in wanted.parts:
-            variables[variable] = self.subject.variable(variable, keys)
-        return activation(variables)
+        return activation({one: self._variable(one, keys) for one, keys in wanted.parts})
 
     def bound_to(self, term: Term) -> cel.Activation:
         """Bind one key of a variable alone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from knobctl.fusion.numbers import number_text
@@ -44,11 +45,20 @@ def one_fact(reached: Reach, name: str) -> object:
     """
     if name in _FACTS:
         return _FACTS[name](reached, reached.enabled)
-    for ranker in _named(reached):
+    if of_one := _of_one(name, reached.enabled):
+        ranker, kind = of_one
+        return _OF_ONE[kind](reached, reached.enabled, ranker)
+    return policy_facts(reached)[name]
+
+
+@lru_cache(maxsize=256)
+def _of_one(name: str, enabled: Names) -> tuple[str, str] | None:
+    """The ranker, and which fact of it, where a name says both."""
+    for ranker in dict.fromkeys((*SUMMED_FIRST, *enabled)):
         kind = name.removeprefix(f"{ranker}_")
         if kind != name and kind in _OF_ONE:
-            return _OF_ONE[kind](reached, reached.enabled, ranker)
-    return policy_facts(reached)[name]
+            return ranker, kind
+    return None
 
 
 def fact_names(rankers: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:

@@ -16,7 +16,7 @@ from knobctl.fusion.row import Row
 from knobctl.fusion.scores import last_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from knobctl.fusion.row import Names
     from knobctl.fusion.setup import Setup
@@ -136,6 +136,9 @@ class Reach:
 
     def ceiling(self, live: Names, found_by: Names) -> Fraction:
         """What a hit scores that is first in some of the live rankers; 0 where there is no score."""
+        return self._once((live, found_by), lambda: self._ceiling(live, found_by))
+
+    def _ceiling(self, live: Names, found_by: Names) -> Fraction:
         whole = self._whole(live)
         return Fraction(sum(map(self.units.__getitem__, found_by)), whole) if whole else Fraction(0)
 
@@ -199,17 +202,22 @@ class Reach:
         On the normalised scale the ceiling of all of them is no edge: there both sums are the same, so
         the score is 1.0 in any order.
         """
-        units = {name: self.units[name] for name in live}
+        total, held_by = self._once(("edges", live), lambda: self._held(live))
+        above, below = floor.as_integer_ratio()
+        at, near = above * total, total * below  # all of it times total and below
+        return {
+            found_by: Fraction(held, total)
+            for found_by, held in held_by
+            if abs(held * below - at) * EDGE.denominator < near
+        }
+
+    def _held(self, live: Names) -> tuple[int, Sequence[tuple[Names, int]]]:
+        """How many units are a score of 1, and what sets of live rankers hold that can be an edge."""
         total = self._whole(live)
         every = None if self._scaled[1] else total
-        above, below = floor.as_integer_ratio()
-        found: dict[Names, Fraction] = {}
-        for found_by in sorted(_subsets(live), key=len):
-            held = sum(map(units.__getitem__, found_by))
-            gap = abs(held * below - above * total)  # times total and below, as the other side
-            if 0 < held != every and gap * EDGE.denominator < total * below:
-                found[found_by] = Fraction(held, total)
-        return found
+        parts = sorted(_subsets(live), key=len)
+        held_by = [(part, sum(map(self.units.__getitem__, part))) for part in parts]
+        return total, [(part, held) for part, held in held_by if 0 < held != every]
 
     def score_at(self, live: Names, ranker: str, rank: int | None) -> Fraction:
         """Score of a hit at one rank of one live ranker alone: the highest floor that keeps it.

@@ -31,10 +31,11 @@ class Setup:
     formula: Formula = NORMALISED
 
     def __post_init__(self) -> None:
-        if not self.floor > 0:
+        if self.floor.numerator <= 0:
             raise ValueError(f"the floor is {self.floor}; it must be above 0")
         least = 1 - self.formula.first_rank
         if self.k < least:
             raise ValueError(f"k is {self.k}; the rank constant must be {least} or more")
-        if not any(self.weights.values()) or min(self.weights.values()) < 0:
+        signs = [weight.numerator for weight in self.weights.values()]  # fractions compare slowly
+        if not any(signs) or min(signs) < 0:
             exact_shares(self.weights, self.weights)  # says what is wrong

@@ -207,9 +207,10 @@ def _labelled(label: str, words: str) -> Iterator[str]:
 
 def wrapped(text: str, first: str, others: str) -> Iterator[str]:
     """Break a text at blanks so that it fits into 80 columns; a longer word stays whole."""
+    measure = len if text.isascii() else columns
     line, used = first, columns(first)
     for word in text.split(" "):
-        size = columns(word)
+        size = measure(word)
         if used + size > WIDTH and line.strip():
             yield line.rstrip()
             line, used = others, columns(others)
