@@ -412,15 +412,15 @@ def roll_out(
     begun = outcomes.keys()
     behind = [one for wave in rollout.waves for one in wave if one.tenant not in begun]
     unbegun = [_unbegun(one) for one in (*behind, *rollout.rest)]
-    why = waves[index].why
+    planned = {one.tenant: one for wave in rollout.waves for one in wave}
+    back = [
+        back_of(planned[one.tenant], one.revision, push.catalogue)
+        for one in outcomes.values()
+        if one.outcome is Outcome.APPLIED
+    ]
+    why = waves[index].why if back else None
     stuck: tuple[str, ...] = ()
     if why:
-        planned = {one.tenant: one for wave in rollout.waves for one in wave}
-        back = [
-            back_of(planned[one.tenant], one.revision, push.catalogue)
-            for one in outcomes.values()
-            if one.outcome is Outcome.APPLIED
-        ]
         watch.tell(f"{why}; taking back {count(len(back), 'tenant')}")
         returned = take_back(back, push, why)
         outcomes |= {one.tenant: one for one in returned}

@@ -134,6 +134,8 @@ def after_waves(done: Done, place: str) -> str | None:
             "the canary was not judged to its end. To go on with the rest in waves, run the same command again: "
             "it writes only what still differs; to go back: the command after undo"
         )
+    if done.code is ExitCode.ENGINE:
+        return "nothing was written; to go on, run the same command again."
     return None
 
 

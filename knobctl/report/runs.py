@@ -10,7 +10,7 @@ import click
 from knobctl.changes.journal import left_words
 from knobctl.changes.outcomes import Outcome
 from knobctl.report.ages import ago
-from knobctl.report.outcomes import naming, outcome_lines
+from knobctl.report.outcomes import outcome_lines
 from knobctl.text import visible
 
 if TYPE_CHECKING:
@@ -41,13 +41,8 @@ def run_text(run: Run, *, now: datetime, colored: bool) -> str:
     lines += [f"reason: {visible(run.heading.reason)}"] if run.heading.reason else []
     lines += outcome_lines(run.outcomes(), now=now, colored=colored)
     lines += resume
-    written = [
-        one.tenant
-        for one in run.outcomes()
-        if one.outcome is Outcome.APPLIED and one.revision is not None
-    ]
-    if written:
-        lines.append(f"undo: {naming('knobctl rollback', written)}{visible(run.heading.place)}")
+    if any(one.outcome is Outcome.APPLIED for one in run.outcomes()):
+        lines.append(f"undo: knobctl rollback --run {run.heading.run}{visible(run.heading.place)}")
     return "\n".join(lines)
 
 
@@ -60,7 +55,11 @@ def _head_lines(run: Run, now: datetime, colored: bool) -> list[str]:
     what = f"{visible(heading.command)} to {visible(heading.engine)}"
     who = f"{visible(heading.actor)}, {ago(heading.started_at, now)}"
     lines = [f"{name}  {state}  {what}  {_counts(run.tally())}  {who}"]
-    if not run.is_finished:
+    if run.unjudged and run.taking_back is None and not run.is_finished:
+        lines.append(
+            f"  {left_words(run)}; its canary was not judged to its end: apply again with --canary"
+        )
+    elif not run.is_finished:
         lines.append(
             f"  {left_words(run)}; to go on, in {visible(heading.folder)}: "
             f"knobctl apply --resume {heading.run}{visible(run.heading.place)}"

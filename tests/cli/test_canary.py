@@ -242,6 +242,20 @@ def test_a_wave_that_is_half_written_is_taken_back(
     assert fleet.live("cork") == {}
 
 
+def test_a_wave_of_which_nothing_is_written_has_nothing_to_take_back(
+    fleet: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It fails as any push does, and is not resumed unwatched."""
+    wish(fleet, acme=HARMLESS, bolt=HARMLESS)
+    refusing(monkeypatch, "acme", "bolt")
+    result = fleet("apply", "--canary", "1", *NOW)
+    assert result.code == 8
+    assert "wave 1  not written" in result.out
+    assert "taken back" not in result.out + result.err
+    assert "nothing was written; to go on, run the same command again." in result.err
+    assert "its canary was not judged to its end: apply again with --canary" in fleet("runs").out
+
+
 def test_what_was_changed_since_is_left_alone(
     fleet: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
