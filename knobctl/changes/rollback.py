@@ -1,16 +1,19 @@
-"""Finds the set to which a tenant is rolled back, in its audit events. Pure."""
+"""Finds the set to which a tenant is rolled back, in its audit events or in a run's journal. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from knobctl.changes.outcomes import Outcome
+from knobctl.changes.read_back import same_set
 from knobctl.errors import ConflictError, RefusedError, UsageError
-from knobctl.text import spelled, visible
+from knobctl.text import joined, spelled, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from knobctl.changes.journal import Run
     from knobctl.engine.interface import LiveSet
     from knobctl.knobs import Catalogue, KnobValue
 
@@ -76,6 +79,72 @@ def rollback_target(
                 undone=event["revision"],
             )
     raise UsageError(f"nothing of {tenant} was ever changed; there is nothing to take back")
+
+
+def written_by(run: Run, tenants: Sequence[str]) -> list[str]:
+    """The tenants that a run has written, or may have: those named, or all of them.
+
+    Raises:
+        UsageError: If it wrote none, or not one of those that are named.
+    """
+    written = {
+        name
+        for name, progress in run.tenants.items()
+        if progress.may_be_written
+        or (progress.outcome is not None and progress.outcome.outcome is Outcome.APPLIED)
+    }
+    strangers = [tenant for tenant in dict.fromkeys(tenants) if tenant not in written]
+    if strangers or not written:
+        what = visible(", ".join(strangers)) or "anything"
+        raise UsageError(
+            f"run {run.heading.run} has not written {what}",
+            hint=f"see what became of each tenant: knobctl runs {run.heading.run}",
+        )
+    return sorted(tenants or written)
+
+
+def run_targets(run: Run, live: Mapping[str, LiveSet], catalogue: Catalogue) -> list[Target]:
+    """The sets that tenants held before a run wrote them, from its journal.
+
+    Args:
+        run: The run.
+        live: By tenant, what it holds: what the run wrote, or still what it held before.
+        catalogue: The knobs: each set must be one that they accept today.
+
+    Raises:
+        ConflictError: If somebody has changed one since: their change would be lost.
+        RefusedError: If a set of then is none that the engine's schema accepts now.
+    """
+    planned = {entry["tenant"]: entry for entry in run.plan["tenants"]}
+    theirs = [name for name, one in live.items() if not _is_ours(run, one, planned[name])]
+    if theirs:
+        raise ConflictError(
+            f"{joined(theirs)} {'was' if len(theirs) == 1 else 'were'} changed since run {run.heading.run}; "
+            "nothing was written.",
+            hint="name the tenants that shall go back, and look at the others: knobctl history TENANT",
+        )
+    return [
+        Target(
+            tenant=name,
+            knobs=_accepted(name, planned[name]["base"], catalogue),
+            revision=planned[name]["base_revision"] or None,
+            undone=_written_revision(run, name),
+        )
+        for name in live
+    ]
+
+
+def _is_ours(run: Run, live: LiveSet, planned: Mapping[str, Any]) -> bool:
+    """Whether a tenant holds what a run wrote, or what it held before it."""
+    written = _written_revision(run, live.tenant)
+    if written is not None and live.revision is not None:
+        return live.revision == written
+    return same_set(live.knobs, planned["set"]) or same_set(live.knobs, planned["base"])
+
+
+def _written_revision(run: Run, tenant: str) -> str | None:
+    outcome = run.tenants[tenant].outcome
+    return outcome.revision if outcome else None
 
 
 def _accepted(

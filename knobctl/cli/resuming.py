@@ -52,7 +52,7 @@ def resume_run(
 
     run, journal = runs_of(session).reopen(name)
     with closing(journal):
-        _refuse_other_folder(session, run)
+        refuse_other_folder(session, run)
         plan = recorded_plan(run.plan, str(journal.path), session.catalogue)
         if run.is_finished:
             return _nothing_left(session, run, plan)
@@ -74,11 +74,16 @@ def _refuse_unjudged(run: Run) -> None:
         )
 
 
-def _refuse_other_folder(session: Session, run: Run) -> None:
+def refuse_other_folder(session: Session, run: Run) -> None:
+    """Refuse to go on or back with a run from another folder than it was started in.
+
+    Raises:
+        UsageError: Naming the folder.
+    """
     if str(session.cwd) != run.heading.folder:
         raise UsageError(
             f"run {run.heading.run} was started in {visible(run.heading.folder)}, where its names mean what they meant",
-            hint="go there to resume it; or apply again, which writes only what differs",
+            hint="go there; or apply again, which writes only what differs",
         )
 
 

@@ -19,12 +19,13 @@ from knobctl.cli.pushing import (
 )
 from knobctl.cli.selection import complete_tenants
 from knobctl.cli.session import Session
-from knobctl.errors import EngineError
+from knobctl.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from knobctl.changes.file_edits import FileEdit
+    from knobctl.changes.journal import Run
     from knobctl.changes.rollback import Target
     from knobctl.changes.single import LiveChange
     from knobctl.engine.interface import LiveSet
@@ -32,13 +33,16 @@ if TYPE_CHECKING:
 
 
 @click.command(name="rollback")
-@click.argument(
-    "tenants", nargs=-1, required=True, metavar="TENANT...", shell_complete=complete_tenants
-)
+@click.argument("tenants", nargs=-1, metavar="TENANT...", shell_complete=complete_tenants)
 @click.option(
     "--to",
     metavar="REV",
     help="The revision to go back to; without it, the set before the last change.",
+)
+@click.option(
+    "--run",
+    metavar="RUN",
+    help="Take back what a run has written, of all its tenants or of those named; see knobctl runs.",
 )
 @click.option(
     "--no-file", is_flag=True, help="Leave the tenants' YAML alone; GitOps may undo the rollback."
@@ -51,6 +55,7 @@ def command(
     settings: Settings,
     tenants: tuple[str, ...],
     to: str | None,
+    run: str | None,
     no_file: bool,
     yes: bool,
     reason: str | None,
@@ -60,20 +65,32 @@ def command(
 ) -> ExitCode:
     """Bring tenants back: a new plan from the audit log, and the matching edit of their files.
 
-    The earlier set is pushed as a new change, checked and guarded like any other.
+    The earlier set is pushed as a new change, checked and guarded like any other. With --run it
+    comes from the run's journal, which an engine without an audit log has too.
     """
     from knobctl.changes.preparing import refuse_unread
+    from knobctl.changes.rollback import run_targets, written_by
     from knobctl.changes.single import LiveChange, check_live_changes, plan_live_changes
     from knobctl.engine.reading import read_all
 
+    if run and to:
+        raise UsageError("--to names a revision, --run a run; choose one")
+    if not (run or tenants):
+        raise UsageError("name the tenants, or a run: --run RUN")
     require_consent(yes=yes or dry_run, what="rollback")
     options = PushOptions(
         yes=yes, reason=reason, allow=allow, dry_run=dry_run, parallelism=parallelism
     )
     with Session(settings) as session:
-        subjects = subjects_of(session, tenants, Place.LIVE)
-        live = read_all(session.engine, tenants, workers=parallelism)
-        targets = [_target(session, live[one.tenant], to) for one in subjects]
+        found = _run(session, run) if run else None
+        names = written_by(found, tenants) if found else tenants
+        subjects = subjects_of(session, names, Place.LIVE)
+        live = read_all(session.engine, names, workers=parallelism)
+        targets = (
+            run_targets(found, live, session.catalogue)
+            if found
+            else [_target(session, live[one.tenant], to) for one in subjects]
+        )
         changes = [
             LiveChange(subject=one, live=live[one.tenant], desired=target.knobs)
             for one, target in zip(subjects, targets, strict=True)
@@ -96,6 +113,22 @@ def command(
             ),
             options,
         )
+
+
+def _run(session: Session, name: str) -> Run:
+    """Read the run that is taken back.
+
+    Raises:
+        UsageError: If there is none, or it wrote to another engine than the one that is chosen.
+    """
+    from knobctl.cli.planned import refuse_other_engine
+    from knobctl.cli.pushing import runs_of
+    from knobctl.cli.resuming import refuse_other_folder
+
+    run = runs_of(session).read(name)
+    refuse_other_folder(session, run)
+    refuse_other_engine(session, run.heading.engine, f"run {run.heading.run} was")
+    return run
 
 
 def _target(session: Session, live: LiveSet, to: str | None) -> Target:

@@ -358,7 +358,7 @@ def test_runs_says_how_to_go_on_and_back(inside: Inside) -> None:
     )
     shown = inside("runs", run[:4]).out
     assert "reason: why\napplied  t000  r1  mmr_lambda, rrf_k\n" in shown
-    assert shown.endswith("undo: knobctl rollback t000 --engine embedded:e.db\n")
+    assert shown.endswith(f"undo: knobctl rollback --run {run} --engine embedded:e.db\n")
     whole = inside("runs", run, "--format", "json").json
     assert faults_of(whole, RUNS) == []
     assert [one["outcome"] for one in whole["runs"][0]["tenants"]] == [

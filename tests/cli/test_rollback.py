@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.inside import ENGINE, Inside
+from tests.cli.killing import killed_at
 from tests.cli.outputs import faults_of
 from tests.cli.terminal import on_terminal
 from tests.given_engine import GivenEngine
@@ -143,3 +144,88 @@ def test_an_engine_without_audit_events_says_what_to_do(inside: Inside) -> None:
         "keeps no audit events" in result.err,
         "knobctl set acme" in result.err,
     ) == (8, True, True)
+
+
+def last_run(inside: Inside) -> str:
+    found: str = inside("runs", "--format", "json").json["runs"][0]["run"]
+    return found
+
+
+def test_a_run_is_taken_back_whole(inside: Inside) -> None:
+    """Every tenant to the very set that its journal says it held, the files with it."""
+    inside.write("knobctl.toml", "")
+    inside.hold("a", rrf_k=20, mmr_lambda=0.3)
+    for tenant in ("a", "b"):
+        inside.write(f"{tenant}.yaml", f"tenant: {tenant}\nknobs: {{rrf_k: 30}}\n")
+    run = inside("apply", ".", "--yes", "--format", "json", *ENGINE).json["run"]
+
+    result = inside("rollback", "--run", run[:5], "--yes", "--format", "json", *ENGINE)
+    assert (result.code, faults_of(result.json, "output-rollback.v1.schema.json")) == (0, [])
+    assert result.json["targets"] == [
+        {"tenant": "a", "to_revision": "r1", "undone_revision": "r2"},
+        {"tenant": "b", "to_revision": None, "undone_revision": "r1"},
+    ]
+    assert inside.live("a") == {"rrf_k": 20, "mmr_lambda": 0.3}
+    assert inside.live("b") == {}
+    assert inside("drift", ".", *ENGINE).code == 0
+
+    again = inside("rollback", "--run", result.json["run"], "--yes", *ENGINE)
+    assert again.code == 0, again.err
+    assert inside.live("a") == inside.live("b") == {"rrf_k": 30}
+
+
+def test_some_tenants_of_a_run_are_taken_back(inside: Inside) -> None:
+    """Those named; one that the run has not written is no tenant of it."""
+    for tenant in ("a", "b"):
+        inside.write(f"{tenant}.yaml", f"tenant: {tenant}\nknobs: {{rrf_k: 30}}\n")
+    run = inside("apply", ".", "--yes", "--format", "json", *ENGINE).json["run"]
+    stranger = inside("rollback", "c", "--run", run, "--yes", *ENGINE)
+    assert (stranger.code, f"run {run} has not written c" in stranger.err) == (2, True)
+    assert inside("rollback", "a", "--run", run, "--yes", *ENGINE).code == 0
+    assert (inside.live("a"), inside.live("b")) == ({}, {"rrf_k": 30})
+
+
+def test_what_was_changed_since_a_run_is_not_taken_back_with_it(inside: Inside) -> None:
+    """It would lose somebody's change: 7, nothing is written, and the tenant is named."""
+    for tenant in ("a", "b"):
+        inside.write(f"{tenant}.yaml", f"tenant: {tenant}\nknobs: {{rrf_k: 30}}\n")
+    run = inside("apply", ".", "--yes", "--format", "json", *ENGINE).json["run"]
+    inside.hold("a", rrf_k=77)
+    result = inside("rollback", "--run", run, "--yes", *ENGINE)
+    assert (result.code, f"a was changed since run {run}; nothing was written." in result.err) == (
+        7,
+        True,
+    )
+    assert inside.live("b") == {"rrf_k": 30}
+
+
+def test_a_run_that_was_killed_is_taken_back_as_far_as_it_came(inside: Inside) -> None:
+    """What it wrote and what it may have written; what it had not begun is none of its tenants."""
+    for number in range(6):
+        inside.write(f"t/t{number}.yaml", f"tenant: t{number}\nknobs: {{rrf_k: 30}}\n")
+    apply = ("apply", "t", "--yes", "--parallelism", "1", *ENGINE)
+    assert killed_at(inside, 8, *apply, noted=False)  # two are written, one of them not noted
+    assert (inside.live("t0"), inside.live("t1")) == ({"rrf_k": 30}, {"rrf_k": 30})
+    result = inside("rollback", "--run", last_run(inside), "--no-file", "--yes", *ENGINE)
+    assert result.code == 0, result.err
+    assert all(inside.live(f"t{number}") == {} for number in range(6))
+
+
+def test_an_engine_without_audit_events_is_taken_back_by_the_journal(inside: Inside) -> None:
+    """Its `before` sets are all that there is."""
+    inside.write("acme.yaml", "tenant: acme\nknobs: {rrf_k: 31}\n")
+    inside.write("token", "acme-token\n")
+    with GivenEngine() as engine:
+        engine.sets["acme"] = {"rrfK": 30, "mmrLambda": 0.25}
+        there = ("--engine", engine.url, "--token-file", "token")
+        assert inside("apply", "acme.yaml", "--yes", *there).code == 0
+        assert engine.sets["acme"] == {"rrfK": 31}
+        result = inside("rollback", "--run", last_run(inside), "--no-file", "--yes", *there)
+        assert result.code == 0, result.err
+        assert engine.sets["acme"] == {"rrfK": 30, "mmrLambda": 0.25}
+
+
+@pytest.mark.parametrize("arguments", [(), ("a", "--run", "x", "--to", "r1"), ("--run", "x")])
+def test_what_is_taken_back_must_be_said_once(inside: Inside, arguments: tuple[str, ...]) -> None:
+    """Neither tenants nor a run, both ways at once, a run that is not there."""
+    assert inside("rollback", *arguments, "--yes", *ENGINE).code == 2
