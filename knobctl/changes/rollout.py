@@ -224,7 +224,7 @@ def waves_of(
             turns.append((unwatched, seen[unwatched], -len(same), _digest(one.tenant), one))
             seen[unwatched] += 1
     ordered = [one for *_, one in sorted(turns, key=lambda turn: turn[:4])]
-    ends = [size_of(size, len(ordered)) for size in sizes]
+    ends = sorted(size_of(size, len(ordered)) for size in sizes)
     starts = [0, *ends]
     return [
         tuple(sorted(ordered[start:end], key=lambda one: one.tenant))

@@ -70,7 +70,8 @@ def _refuse_unjudged(run: Run) -> None:
     if run.unjudged:
         raise RefusedError(
             f"run {run.heading.run} is a canary that was not judged to its end: its rest is not written unwatched.",
-            hint="Nothing was written. Apply again with --canary, which writes only what still differs",
+            hint="Nothing was written. To go on, apply again with --canary, which writes only what still differs; "
+            f"to undo what it wrote: the command that knobctl runs {run.heading.run} ends with",
         )
 
 
