@@ -116,6 +116,8 @@ def test_answers_that_are_remembered_are_those_of_asking_alone(examples: int) ->
             )
 
         for number in range(len(several)):
+            hits = asking.hits(subject(number))
+            assert all(hit.words.failed is None for hit in hits if hit.is_sure)
             found = [
                 (
                     hit.policy.id,
@@ -125,7 +127,7 @@ def test_answers_that_are_remembered_are_those_of_asking_alone(examples: int) ->
                     words.hint,
                     words.failed,
                 )
-                for hit in asking.hits(subject(number))
+                for hit in hits
                 for words in [hit.words]
             ]
             alone = list(plainly_asked(POLICIES.in_force, subject(number)))
