@@ -250,6 +250,25 @@ class Run:
         return {outcome.value: counts[outcome] for outcome in Outcome if counts[outcome]}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A run that went through in one attempt and left nothing, by what its last record says of it."""
+
+    heading: Heading
+    outcomes: Mapping[str, int]
+
+    @property
+    def is_finished(self) -> bool:
+        """Nothing is left."""
+        return True
+
+    def tally(self) -> dict[str, int]:
+        """Count outcomes by name, as `Run.tally` does."""
+        return {
+            one.value: self.outcomes[one.value] for one in Outcome if one.value in self.outcomes
+        }
+
+
 def not_established(intent: Intent) -> TenantOutcome:
     """The outcome of a write that was about to be sent when its run ended."""
     message = "it was being written when the run ended; what became of it is not established yet"
@@ -270,8 +289,56 @@ def read_run(raw: bytes, source: str) -> Run:
         EmptyJournalError: If the run had not yet noted what it was to write: then nothing was sent.
         DamagedJournalError: If a record is not what was written, or one is missing before it.
     """
-    chain, size = Chain(), 0
     run: Run | None = None
+    size = 0
+    for number, (body, last, length) in enumerate(_bodies(raw, source), 1):
+        record = json.loads(body)
+        size += length
+        if run is None:
+            heading = _heading(record, source)
+            run = Run(heading=heading, allowed=set(heading.allowed), last=last, size=size)
+        else:
+            try:
+                _take(run, record)
+            except (KeyError, TypeError, ValueError) as error:
+                raise InputError(f"{source}:{number} is no record of this knobctl") from error
+            run.last, run.size = last, size
+    if run is None or not run.plan:
+        raise EmptyJournalError(
+            f"{source} ends before it says what was to be written: nothing was sent",
+            hint="apply again",
+        )
+    return run
+
+
+def read_listed(raw: bytes, source: str) -> Run | Ended:
+    """Read as much of a journal as a list of runs needs; every checksum is looked at all the same.
+
+    Raises:
+        EmptyJournalError: As `read_run`.
+        DamagedJournalError: As `read_run`.
+    """
+    first = last = b""
+    for body, _, _ in _bodies(raw, source):
+        first, last = first or body, body
+    if last.startswith(_END) and _RESUMED not in raw:
+        end = json.loads(last)
+        if end["left"] == 0:
+            return Ended(heading=_heading(json.loads(first), source), outcomes=end["outcomes"])
+    return read_run(raw, source)
+
+
+_END: Final = b'{"kind": "end", '
+_RESUMED: Final = _MIDDLE + b'{"kind": "resume", '
+
+
+def _bodies(raw: bytes, source: str) -> Iterator[tuple[bytes, str, int]]:
+    """The records that have an end; each with its checksum, and the length of its line.
+
+    Raises:
+        DamagedJournalError: If one is not what was written, or is missing before another.
+    """
+    chain = Chain()
     for number, line in enumerate(_lines(raw), 1):
         body = chain.body(line)
         if body is None:
@@ -279,26 +346,7 @@ def read_run(raw: bytes, source: str) -> Run:
                 f"{source}:{number} is damaged: its checksum is not that of what stands there and before it",
                 hint="what the tenants hold now: knobctl get; to go on, apply again: it writes only what differs",
             )
-        record = json.loads(body)
-        size += len(line) + 1
-        if run is None:
-            _verify_format(record, source)
-            heading = Heading.of(record)
-            run = Run(
-                heading=heading,
-                allowed=set(heading.allowed),
-                last=chain.last,
-                size=size,
-            )
-        else:
-            _take(run, record)
-            run.last, run.size = chain.last, size
-    if run is None or not run.plan:
-        raise EmptyJournalError(
-            f"{source} ends before it says what was to be written: nothing was sent",
-            hint="apply again",
-        )
-    return run
+        yield body, chain.last, len(line) + 1
 
 
 def _lines(raw: bytes) -> Iterator[bytes]:
@@ -309,13 +357,17 @@ def _lines(raw: bytes) -> Iterator[bytes]:
         start = end + 1
 
 
-def _verify_format(record: Mapping[str, Any], source: str) -> None:
+def _heading(record: Mapping[str, Any], source: str) -> Heading:
     version = record.get("format_version")
     if record.get("format") != FORMAT or version != FORMAT_VERSION:
         raise InputError(
             f"{source} has the journal format {visible(str(version))}; this knobctl reads format {FORMAT_VERSION}",
             hint="resume it with the knobctl that wrote it",
         )
+    try:
+        return Heading.of(record)
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{source}:1 is no record of this knobctl") from error
 
 
 def _take(run: Run, record: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from knobctl.changes.journal import EmptyJournalError, Run, read_run
+from knobctl.changes.journal import EmptyJournalError, Ended, Run, read_listed, read_run
 from knobctl.changes.journal_writing import Journal, JournalError
 from knobctl.errors import ConflictError, InputError, UsageError
 from knobctl.text import count, visible
@@ -83,11 +83,11 @@ class RunFolder:
         path = self._path(run)
         return read_run(_read(path), str(path))
 
-    def all(self) -> Iterator[Run | InputError]:
-        """Read every run; those that had noted nothing are left out, damaged ones are errors."""
+    def all(self) -> Iterator[Run | Ended | InputError]:
+        """Read of every run what a list needs; those that had noted nothing are left out, damaged ones are errors."""
         for path in self._paths():
             try:
-                yield read_run(_read(path), str(path))
+                yield read_listed(_read(path), str(path))
             except EmptyJournalError:
                 continue
             except InputError as error:

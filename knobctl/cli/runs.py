@@ -11,7 +11,7 @@ from knobctl.cli.options import Settings, common_options
 from knobctl.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
-    from knobctl.changes.journal import Run
+    from knobctl.changes.journal import Ended, Run
     from knobctl.cli.session import Session
 
 
@@ -26,7 +26,7 @@ def command(settings: Settings, run: str | None) -> ExitCode:
     """
     from knobctl.cli.pushing import runs_of
     from knobctl.cli.session import Session
-    from knobctl.report.runs import run_text, runs_json, runs_text
+    from knobctl.report.runs import run_json, run_text, runs_json, runs_text
 
     with Session(settings, engine=False) as session:
         now, colored = session.now(), settings.colored(sys.stdout)
@@ -35,7 +35,7 @@ def command(settings: Settings, run: str | None) -> ExitCode:
             settings.answer(
                 {
                     "text": lambda: run_text(found, now=now, colored=colored),
-                    "json": lambda: runs_json([found], whole=True),
+                    "json": lambda: run_json(found),
                 }
             )
             return ExitCode.OK
@@ -43,17 +43,17 @@ def command(settings: Settings, run: str | None) -> ExitCode:
         settings.answer(
             {
                 "text": lambda: runs_text(listed, now=now, colored=colored),
-                "json": lambda: runs_json(listed, whole=False),
+                "json": lambda: runs_json(listed),
             }
         )
     return ExitCode.OK
 
 
-def _readable(session: Session) -> list[Run]:
+def _readable(session: Session) -> list[Run | Ended]:
     """The runs whose journals are whole, newest first; the others are told of."""
     from knobctl.cli.pushing import runs_of
 
-    found: list[Run] = []
+    found: list[Run | Ended] = []
     for run in runs_of(session).all():
         if isinstance(run, InputError):
             session.notice(f"not listed: {run.message}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knobctl.changes.journal import left_words
+from knobctl.changes.journal import Ended, left_words
 from knobctl.changes.outcomes import Outcome
 from knobctl.report.ages import ago
 from knobctl.report.outcomes import outcome_lines
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from knobctl.changes.outcomes import TenantOutcome
 
 
-def runs_text(runs: Sequence[Run], *, now: datetime, colored: bool) -> str:
+def runs_text(runs: Sequence[Run | Ended], *, now: datetime, colored: bool) -> str:
     """List runs, newest first: state, what became of how many, and how to go on with what is left.
 
     Args:
@@ -46,7 +46,7 @@ def run_text(run: Run, *, now: datetime, colored: bool) -> str:
     return "\n".join(lines)
 
 
-def _head_lines(run: Run, now: datetime, colored: bool) -> list[str]:
+def _head_lines(run: Run | Ended, now: datetime, colored: bool) -> list[str]:
     heading = run.heading
     name = click.style(heading.run, bold=True) if colored else visible(heading.run)
     state = "finished" if run.is_finished else "unfinished"
@@ -55,11 +55,13 @@ def _head_lines(run: Run, now: datetime, colored: bool) -> list[str]:
     what = f"{visible(heading.command)} to {visible(heading.engine)}"
     who = f"{visible(heading.actor)}, {ago(heading.started_at, now)}"
     lines = [f"{name}  {state}  {what}  {_counts(run.tally())}  {who}"]
-    if run.unjudged and run.taking_back is None and not run.is_finished:
+    if isinstance(run, Ended) or run.is_finished:
+        return lines
+    if run.unjudged and run.taking_back is None:
         lines.append(
             f"  {left_words(run)}; its canary was not judged to its end: apply again with --canary"
         )
-    elif not run.is_finished:
+    else:
         lines.append(
             f"  {left_words(run)}; to go on, in {visible(heading.folder)}: "
             f"knobctl apply --resume {heading.run}{visible(run.heading.place)}"
@@ -76,19 +78,20 @@ def finished_words(run: Run) -> str:
     return f"run {run.heading.run} is finished: {_counts(run.tally())}; nothing is left to write"
 
 
-def runs_json(runs: Sequence[Run], *, whole: bool) -> str:
-    """The machine-readable answer.
-
-    Args:
-        runs: In the order to be shown.
-        whole: Whether each tenant is listed.
-    """
-    return json.dumps({"version": 1, "runs": [_as_json(run, whole) for run in runs]}, indent=2)
+def runs_json(runs: Sequence[Run | Ended]) -> str:
+    """The list for machines, in the order given."""
+    return json.dumps({"version": 1, "runs": [_as_json(run) for run in runs]}, indent=2)
 
 
-def _as_json(run: Run, whole: bool) -> dict[str, Any]:
+def run_json(run: Run) -> str:
+    """One run for machines, with what became of each tenant."""
+    whole = {**_as_json(run), "tenants": [_tenant(one) for one in run.outcomes()]}
+    return json.dumps({"version": 1, "runs": [whole]}, indent=2)
+
+
+def _as_json(run: Run | Ended) -> dict[str, Any]:
     heading = run.heading
-    document = {
+    return {
         "run": heading.run,
         "started_at": heading.started_at,
         "state": "finished" if run.is_finished else "unfinished",
@@ -99,9 +102,8 @@ def _as_json(run: Run, whole: bool) -> dict[str, Any]:
         "folder": heading.folder,
         "actor": heading.actor,
         "reason": heading.reason,
-        "left": len(run.left),
+        "left": 0 if isinstance(run, Ended) else len(run.left),
     }
-    return document | ({"tenants": [_tenant(one) for one in run.outcomes()]} if whole else {})
 
 
 def _tenant(one: TenantOutcome) -> dict[str, Any]:

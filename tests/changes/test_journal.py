@@ -14,9 +14,11 @@ from knobctl.changes import run_folder
 from knobctl.changes.journal import (
     DamagedJournalError,
     EmptyJournalError,
+    Ended,
     Heading,
     Intent,
     Run,
+    read_listed,
     read_run,
 )
 from knobctl.changes.journal_writing import Journal, JournalError
@@ -237,6 +239,46 @@ def test_old_finished_runs_make_way_and_unfinished_ones_stay(
     left = sorted(path.stem for path in tmp_path.iterdir())
     assert left[:3] == ["00000001", "00000003", "00000004"]
     assert len(left) == 5 + 2
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_list_needs_the_first_record_and_the_last(tmp_path: Path, left: int) -> None:
+    """What they say is what the whole says; a damaged line between them is found all the same."""
+    with closing(RunFolder(tmp_path).new("cafe0001")) as journal:
+        begin(journal, "a", "b")
+        journal.intend(intent("a"), intent("b"))
+        for tenant in ("a", "b")[left:]:
+            journal.tell(applied(tenant))
+        outcomes = {"unchanged": 2, "applied": 2 - left} | ({"unknown": 1} if left else {})
+        journal.end(left=left, ended_at="", outcomes=outcomes)
+    raw = journal.path.read_bytes()
+    whole, listed = read_run(raw, "j"), read_listed(raw, "j")
+    assert isinstance(listed, Ended) is (left == 0)
+    assert (listed.tally(), listed.heading) == (whole.tally(), whole.heading)
+    assert listed.is_finished is whole.is_finished is (left == 0)
+    with pytest.raises(DamagedJournalError):
+        read_listed(raw.replace(b"key-a", b"key-z"), "j")
+
+
+@pytest.mark.parametrize(
+    "record",
+    [{"kind": "outcome", "tenant": "nobody"}, {"kind": "intent"}, {"kind": "plan"}, {}],
+    ids=str,
+)
+def test_a_record_that_nobody_writes_is_no_traceback(
+    tmp_path: Path, record: dict[str, object]
+) -> None:
+    """Checksums keep accidents out, not a hand that makes them anew."""
+    with closing(RunFolder(tmp_path).new("cafe0001")) as journal:
+        begin(journal, "a")
+        journal.begin(record)
+    with pytest.raises(InputError, match=r"cafe0001\.jsonl:3 is no record of this knobctl"):
+        RunFolder(tmp_path).read("cafe0001")
+    (tmp_path / "cafe0001.jsonl").unlink()
+    with closing(RunFolder(tmp_path).new("cafe0001")) as journal:
+        journal.begin({"format": "knobctl-run", "format_version": 1})
+    with pytest.raises(InputError, match="is no record of this knobctl"):
+        RunFolder(tmp_path).read("cafe0001")
 
 
 def test_each_record_is_a_line_of_json(tmp_path: Path) -> None:
