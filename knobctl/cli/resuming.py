@@ -71,7 +71,7 @@ def _refuse_unjudged(run: Run) -> None:
         raise RefusedError(
             f"run {run.heading.run} is a canary that was not judged to its end: its rest is not written unwatched.",
             hint="Nothing was written. To go on, apply again with --canary, which writes only what still differs; "
-            f"to undo what it wrote: the command that knobctl runs {run.heading.run} ends with",
+            f"to undo what it wrote: knobctl rollback --run {run.heading.run}{run.heading.place}",
         )
 
 

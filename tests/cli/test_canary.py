@@ -501,6 +501,7 @@ def test_a_bake_that_is_interrupted_leaves_what_is_written_and_says_how_to_go_on
     assert run["outcomes"] == {"applied": 1, "skipped": 1}
     resumed = fleet("apply", "--resume", run["run"], *ENGINE)
     assert (resumed.code, "its rest is not written unwatched" in resumed.err) == (6, True)
+    assert f"knobctl rollback --run {run['run']}" in resumed.err
     answer = pushed(fleet, "--canary", "1", *NOW, code=0)
     assert sorted(outcomes(answer).values()) == ["applied", "unchanged"]
 
