@@ -16,6 +16,7 @@ class Cut(Enum):
     BEFORE_SENDING = "the engine never sees the call"
     AFTER_SENDING = "the engine answers, and nothing of it arrives"
     IN_THE_REPLY = "half of the answer arrives"
+    AFTER_THE_REPLY = "the whole answer is sent, and whether it arrives is left to the network"
     LATER = "503 with Retry-After, and the engine never sees the call"
     GATEWAY = "502, and the engine never sees the call"
 
@@ -94,6 +95,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.cut()
             case _:
                 self.reply(status, answer, {"Content-Type": kind})
+                if cut is Cut.AFTER_THE_REPLY:
+                    self.cut()
 
     def forward(self, body: bytes) -> tuple[int, bytes, str]:
         connection = http.client.HTTPConnection(self.cutting.upstream, timeout=10)
