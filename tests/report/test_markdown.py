@@ -58,8 +58,8 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if "code" not in self.open:
-            self.text += data
+        # References are looked for in each piece of text by itself: code between two parts them.
+        self.text += data if "code" not in self.open else "\N{OBJECT REPLACEMENT CHARACTER}"
 
 
 def page_of(comment: str) -> Page:
