@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from knobctl.changes.proposal import Proposal
-    from knobctl.changes.rollout import Canary
+    from knobctl.changes.waves import Canary
     from knobctl.cli.session import Session
 
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -57,7 +57,7 @@ def canary_of(
         UsageError: If one cannot be read, or says nothing without --canary.
     """
     from knobctl.changes.limits import share
-    from knobctl.changes.rollout import Canary, seconds, size_of
+    from knobctl.changes.waves import Canary, seconds, size_of
 
     if not sizes:
         if bake is not None or max_worse is not None:

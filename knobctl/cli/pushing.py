@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from knobctl.changes.outcomes import TenantOutcome
     from knobctl.changes.plan import TenantPlan
     from knobctl.changes.resuming import Rest
-    from knobctl.changes.rollout import Canary, Rolled
+    from knobctl.changes.rollout import Rolled
+    from knobctl.changes.waves import Canary
     from knobctl.cli.session import Session
 
 F = TypeVar("F", bound="Callable[..., Any]")

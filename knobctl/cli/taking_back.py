@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from knobctl.changes.apply import Push
 from knobctl.changes.outcomes import exit_code, tally
 from knobctl.changes.proposal import Done, Proposal, in_order
-from knobctl.changes.rollout import Rolled, backs_of, still_written, take_back
+from knobctl.changes.rollout import Rolled
+from knobctl.changes.taking_back import backs_of, still_written, take_back
 from knobctl.cli.choosing import limits_for
 from knobctl.cli.planned import refuse_other_engine
 from knobctl.cli.pushing import PushOptions, answer

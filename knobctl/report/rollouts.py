@@ -9,7 +9,8 @@ from knobctl.text import count, visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from knobctl.changes.rollout import Measure, Rolled, Rollout, Wave
+    from knobctl.changes.guard_metrics import Measure, Wave
+    from knobctl.changes.rollout import Rolled, Rollout
 
 NAMED: Final = 8
 """Tenants that are named in a line; a machine gets all."""

@@ -15,23 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knobctl.changes.apply import Push
+from knobctl.changes.guard_metrics import Measure, breach_words, measured
 from knobctl.changes.outcomes import Outcome, TenantOutcome, exit_code, taken_back
 from knobctl.changes.plan import TenantPlan, plan_tenant
 from knobctl.changes.probing import Answers, Probes
-from knobctl.changes.rollout import (
-    Canary,
-    Measure,
-    Rolled,
-    Watch,
-    breach_words,
-    measured,
-    prepared_rollout,
-    roll_out,
-    seconds,
-    size_of,
-    waves_of,
-)
+from knobctl.changes.rollout import Rolled, Watch, prepared_rollout, roll_out
 from knobctl.changes.run_folder import RunFolder
+from knobctl.changes.waves import Canary, seconds, size_of, waves_of
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.reader import read_text
 from knobctl.engine.embedded import open_embedded

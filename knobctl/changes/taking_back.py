@@ -1,0 +1,87 @@
+"""Takes back what a run has written: the exact earlier sets, journalled in the same run."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from threading import Event
+from typing import TYPE_CHECKING
+
+from knobctl.changes.apply import OnConflict, apply_plan
+from knobctl.changes.diff import diff_sets
+from knobctl.changes.journal_writing import JournalError
+from knobctl.changes.outcomes import Outcome, TenantOutcome, taken_back
+from knobctl.changes.plan import TenantPlan
+from knobctl.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from knobctl.changes.apply import Push
+    from knobctl.changes.journal import Run
+    from knobctl.knobs import Catalogue
+
+
+def back_of(tenant: TenantPlan, written: str | None, catalogue: Catalogue) -> TenantPlan:
+    """The plan that takes a write back: the exact earlier set, in place of just what was written.
+
+    Args:
+        tenant: What was planned, and is written.
+        written: The revision that the write made.
+        catalogue: The knobs.
+    """
+    return TenantPlan(
+        tenant=tenant.tenant,
+        source=tenant.source,
+        base_revision=written,
+        existing=tenant.desired,
+        desired=tenant.existing,
+        changes=diff_sets(catalogue, tenant.desired, tenant.existing),
+        labels=tenant.labels,
+        owner=tenant.owner,
+    )
+
+
+def take_back(tenants: Sequence[TenantPlan], push: Push, why: str) -> list[TenantOutcome]:
+    """Write earlier sets again, in the same run; whoever was changed since is left alone.
+
+    Args:
+        tenants: Plans of `back_of`.
+        push: As they were written; a request to stop does not stop this.
+        why: Why, for the journal and the audit events.
+    """
+    with suppress(JournalError):  # then nothing is sent, and each tenant says so
+        push.journal.begin({"kind": "taking_back", "why": why})
+    way = replace(
+        push,
+        reason=f"taken back by the canary of run {push.journal.run}: {visible(why)}"[:500],
+        on_conflict=OnConflict.SKIP,
+        stop=Event(),
+    )
+    written = {one.tenant: one.base_revision for one in tenants}
+    return [
+        taken_back(one, written[one.tenant]) for one in apply_plan(tenants, way, lambda _: None)
+    ]
+
+
+def backs_of(run: Run, planned: Mapping[str, TenantPlan], catalogue: Catalogue) -> list[TenantPlan]:
+    """What is left to be taken back of a run that was killed while it did that.
+
+    Args:
+        run: As its journal tells it; the writes that may have arrived are sent again as they were.
+        planned: The run's plan, by tenant.
+        catalogue: The knobs.
+    """
+    found = []
+    for name in run.left:
+        progress = run.tenants[name]
+        if progress.intent and progress.takes_back:
+            found.append(back_of(planned[name], progress.intent.base_revision, catalogue))
+        elif progress.outcome:
+            found.append(back_of(planned[name], progress.outcome.revision, catalogue))
+    return found
+
+
+def still_written(returned: Sequence[TenantOutcome]) -> tuple[str, ...]:
+    """The tenants of a taking back that do not hold their earlier set."""
+    return tuple(one.tenant for one in returned if one.outcome is not Outcome.ROLLED_BACK)
