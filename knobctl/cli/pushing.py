@@ -277,7 +277,7 @@ def _write(
     with (
         stopping_on_signals(session.stop) as stopping,
         _journal(session, proposal, options, verdict, going_on) as journal,
-        progress(len(tenants), "writing", sys.stderr, wanted=wanted) as step,
+        progress(len(tenants), "writing", sys.stderr, clock=time.monotonic, wanted=wanted) as step,
     ):
         way = Push(
             engine=session.engine,
