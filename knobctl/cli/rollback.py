@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="rollback")
-@click.argument("tenants", nargs=-1, metavar="TENANT...", shell_complete=complete_tenants)
+@click.argument("tenants", nargs=-1, metavar="[TENANT...]", shell_complete=complete_tenants)
 @click.option(
     "--to",
     metavar="REV",

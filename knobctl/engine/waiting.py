@@ -76,15 +76,17 @@ class Waiting(Retry):
 
     def _pause_s(self, response: BaseHTTPResponse | None) -> float:
         cap, chance = float(self.network.longest_pause_s), self.network.chance()
-        wanted = self._wanted_s(response) if response else None
-        if wanted:
-            spread = wanted + chance * (self.network.backoff_s + wanted / 4)
-            return spread if spread <= cap else cap * (1 - chance / 4)
+        wanted = (self._wanted_s(response) if response else None) or 0.0
+        spread = wanted and wanted + chance * (self.network.backoff_s + wanted / 4)
+        if spread > cap:
+            return cap * (1 - chance / 4)
+        # Who says "in a second" again and again is waited for longer and longer all the same.
+        return max(spread, self._doubled_s(response, cap) * (0.75 + chance / 2))
+
+    def _doubled_s(self, response: BaseHTTPResponse | None, cap: float) -> float:
         # A connection that was kept open and is gone by now is worth an attempt at once.
-        doubled = len(self.history) if response else len(self.history) - 1
-        if doubled <= 0:
-            return 0.0
-        return float(min(cap, self.network.backoff_s * 2 ** (doubled - 1)) * (0.75 + chance / 2))
+        times = len(self.history) if response else len(self.history) - 1
+        return float(min(cap, self.network.backoff_s * 2 ** (times - 1))) if times > 0 else 0.0
 
     def _wanted_s(self, response: BaseHTTPResponse) -> float | None:
         try:

@@ -48,15 +48,20 @@ def outcome_text(
     """
     lines = outcome_lines(outcomes, now=now, colored=colored)
     lines.append(_summary(outcomes, elapsed_s, run))
-    # Without revisions there are no audit events, and nothing to roll back from.
-    written = [
-        one.tenant
-        for one in outcomes
-        if one.outcome is Outcome.APPLIED and one.revision is not None
-    ]
-    if written:
-        lines.append(f"undo: {naming('knobctl rollback', written)}{visible(place)}")
+    if undo := _undo(outcomes, run):
+        lines.append(f"undo: {undo}{visible(place)}")
     return "\n".join(lines)
+
+
+def _undo(outcomes: Sequence[TenantOutcome], run: str | None) -> str | None:
+    """The command that takes back what was written; None where nothing was."""
+    written = [one for one in outcomes if one.outcome is Outcome.APPLIED]
+    if not written:
+        return None
+    # Without revisions there are no audit events: then the journal alone knows what was there before.
+    if run and (len(written) > MOST_NAMED or any(one.revision is None for one in written)):
+        return f"knobctl rollback --run {run}"
+    return naming("knobctl rollback", [one.tenant for one in written])
 
 
 def outcome_lines(outcomes: Sequence[TenantOutcome], *, now: datetime, colored: bool) -> list[str]:

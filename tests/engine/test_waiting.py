@@ -61,6 +61,14 @@ def test_retry_after_is_honoured_spread_and_capped(fault: Fault, chance: float) 
     assert 0.75 * CAP <= pause <= CAP
 
 
+def test_a_short_retry_after_again_and_again_is_outlasted() -> None:
+    """An engine that says "in a second" for half a minute does not end a push, and is asked less and less."""
+    found = pauses(Fault.UNAVAILABLE, 8, 1, 0.0)
+    assert all(one >= 1 for one in found)
+    assert found == sorted(found)
+    assert sum(found) > 40
+
+
 def test_who_was_refused_together_does_not_come_back_together() -> None:
     """P24: the chance decides."""
     assert len({pauses(Fault.UNAVAILABLE, 1, 4, chance / 8)[0] for chance in range(8)}) == 8
