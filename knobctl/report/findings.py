@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from knobctl.finding import Severity
-from knobctl.report.adopted import adopted_text
 from knobctl.report.excerpt import columns, excerpt
 from knobctl.report.folding import (
     FEW_WAIVED,
@@ -17,7 +16,6 @@ from knobctl.report.folding import (
     listed,
     tenants_of,
 )
-from knobctl.report.foreseen import guards_text
 from knobctl.report.message import LONGEST_LABEL, advice, costs, headline
 from knobctl.report.summary import summary_line, waiver_words
 from knobctl.text import count, spelled, visible
@@ -55,8 +53,12 @@ def _notes(answer: FindingsAnswer) -> Iterator[str]:
     if changes := _changes(answer):
         yield changes
     if answer.guards:
+        from knobctl.report.foreseen import guards_text
+
         yield guards_text(answer.guards)
     if answer.adopted:
+        from knobctl.report.adopted import adopted_text
+
         yield adopted_text(answer.adopted, answer.report)
 
 
