@@ -133,6 +133,30 @@ def test_a_raised_layer_is_named_at_its_line_for_each_tenant(raised: Repo) -> No
     assert answer["summary"]["standing"] == len(alone)
 
 
+def test_a_reviewer_and_code_scanning_see_the_same(raised: Repo) -> None:
+    """The comment and the SARIF: the rule at the layer's line for all three, the reset, what stands apart."""
+    comment = raised.knobctl("check", ".", "--base", "main", "--format", "markdown").out
+    counted, _, folded = comment.partition("standing, in the base too</summary>")
+    assert counted.startswith("<!-- knobctl check -->\n### ")
+    assert "`layers/ent.yaml:3:24`" in counted
+    assert all(f"<code>{tenant}</code>" in counted for tenant in ("acme", "bolt", "old"))
+    assert "| **reset** | `retrieval_vector_top_k` | `32` | default `50` | `acme` |" in counted
+    assert "tenants/alone.yaml" not in counted
+    assert "`tenants/alone.yaml:3:24`" in folded
+    report = json.loads(raised.knobctl("check", ".", "--base", "main", "--format", "sarif").out)
+    results = [one for one in report["runs"][0]["results"] if one["ruleId"] == CEILING]
+    places = {
+        (
+            place["artifactLocation"]["uri"],
+            place["region"]["startLine"],
+            one["baselineState"],
+        )
+        for one in results
+        for place in (located["physicalLocation"] for located in one["locations"])
+    }
+    assert places == {("layers/ent.yaml", 3, "new"), ("tenants/alone.yaml", 3, "unchanged")}
+
+
 def test_a_warning_that_stands_fails_nothing_and_a_new_one_does(raised: Repo) -> None:
     """With --fail-on warning: 5 without a base, 0 with it, 5 again for the branch as a whole."""
     strict = ("--fail-on", "warning")
