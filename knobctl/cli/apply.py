@@ -11,7 +11,7 @@ from knobctl.changes.proposal import Proposal
 from knobctl.cli.canary import canary_of, canary_options
 from knobctl.cli.choosing import answer_errors, chosen_of, limits_for, prepared_for
 from knobctl.cli.consent import require_consent
-from knobctl.cli.options import Settings, common_options
+from knobctl.cli.options import Settings, bare_set_option, common_options
 from knobctl.cli.pruning import faults_of_all, prune_options, refuse_to_choose
 from knobctl.cli.pushing import (
     PushOptions,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.command(name="apply")
 @click.argument("paths", nargs=-1, metavar="[PATH... | PLANFILE]")
 @selection_options
-@click.option("--tenant", metavar="NAME", help="Whose set a bare knob map or the wire's JSON is.")
+@bare_set_option
 @consent_options
 @click.option("--dry-run", is_flag=True, help="Show what would be pushed; write nothing.")
 @click.option(

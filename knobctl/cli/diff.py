@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from knobctl.cli.choosing import answer_errors, choose
-from knobctl.cli.options import Settings, common_options
+from knobctl.cli.options import Settings, bare_set_option, common_options
 from knobctl.cli.pushing import parallelism_option
 from knobctl.cli.selection import selection_of, selection_options
 from knobctl.cli.session import Session
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     metavar="REV",
     help="Compare with a Git revision, from where HEAD left it, instead of the engine.",
 )
-@click.option("--tenant", metavar="NAME", help="Whose set a bare knob map or the wire's JSON is.")
+@bare_set_option
 @click.option(
     "--paths",
     "style",

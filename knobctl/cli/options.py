@@ -154,6 +154,12 @@ def _write_atomically(path: Path, pieces: Iterable[str]) -> None:
         raise AnswerError(f"--output cannot write {path}: {error.strerror}") from error
 
 
+bare_set_option = click.option(
+    "--tenant", metavar="NAME", help="Whose set a bare knob map or the wire's JSON is."
+)
+"""Names the tenant of what a document does not say it of; passes `tenant`."""
+
+
 def common_options(
     *, engine: bool = False, formats: tuple[str, ...] = ("text", "json")
 ) -> Callable[[F], F]:

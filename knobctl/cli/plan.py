@@ -13,7 +13,7 @@ import click
 
 from knobctl import __version__
 from knobctl.cli.choosing import answer_errors, choose, findings_text, limits_for, prepared_for
-from knobctl.cli.options import Settings, common_options
+from knobctl.cli.options import Settings, bare_set_option, common_options
 from knobctl.cli.pushing import parallelism_option
 from knobctl.cli.selection import selection_of, selection_options
 from knobctl.cli.session import Session
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     help="Write the plan, to be applied with `knobctl apply FILE`.",
 )
 @selection_options
-@click.option("--tenant", metavar="NAME", help="Whose set a bare knob map or the wire's JSON is.")
+@bare_set_option
 @click.option("--exit-code", is_flag=True, help="Exit 3 where something would change.")
 @parallelism_option
 @common_options(engine=True, formats=("text", "json", "markdown"))

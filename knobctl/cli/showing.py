@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from knobctl.cli.options import bare_set_option
 from knobctl.errors import ExitCode
 from knobctl.text import nearest
 
@@ -32,11 +33,7 @@ def showing_options(function: F) -> F:
     for option in reversed(
         (
             click.argument("paths", nargs=-1, metavar="[PATH...]"),
-            click.option(
-                "--tenant",
-                metavar="NAME",
-                help="Whose set a bare knob map or the wire's JSON is.",
-            ),
+            bare_set_option,
             click.option(
                 "--fail-on",
                 type=click.Choice(["error", "warning"]),
