@@ -78,7 +78,7 @@ def check_repository(
     else:
         then = earlier_grounds(base, now)
         findings, later = _compared(now, then, waiving, moment), []
-    report = _report("check", repository, now.weighed(findings))
+    report = _report("check", repository, findings)
     report.later = later
     report.policies = len(now.policies.in_force)
     report.waivers = {waiver.name: waiver.expires for waiver in waiving.waivers}
@@ -101,7 +101,7 @@ def _alone(
         if answer.infos:
             later.append(answer)
     findings += _demanded(now, waiving, moment, None)
-    return [*findings, *now.stale(waiving)], later
+    return now.weighed([*findings, *now.stale(waiving)]), later
 
 
 def _compared(
@@ -122,7 +122,7 @@ def _compared(
     comparing = Comparing(earlier, waiving)
     for answer in comparing.answers():
         findings += answer.findings
-    findings += _demanded(now, waiving, moment, earlier)
+    findings += now.weighed(_demanded(now, waiving, moment, earlier))
     stale = now.weighed(now.stale(waiving))
     if stale:
         stale = marked(stale, repository, earlier.stale(comparing.same), base)
