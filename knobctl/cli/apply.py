@@ -13,12 +13,8 @@ from knobctl.cli.choosing import answer_errors, chosen_of, limits_for, prepared_
 from knobctl.cli.consent import require_consent
 from knobctl.cli.options import Settings, bare_set_option, common_options
 from knobctl.cli.pruning import faults_of_all, prune_options, refuse_to_choose
-from knobctl.cli.pushing import (
-    PushOptions,
-    consent_options,
-    parallelism_option,
-    push,
-)
+from knobctl.cli.push_options import PushOptions, consent_options, parallelism_option
+from knobctl.cli.pushing import push
 from knobctl.cli.selection import selection_of, selection_options
 from knobctl.cli.session import Session
 from knobctl.errors import UsageError

@@ -22,13 +22,14 @@ from knobctl.changes.single import (
     plan_live_changes,
 )
 from knobctl.cli.choosing import answer_errors, limits_for, surroundings
-from knobctl.cli.pushing import PushOptions, push
+from knobctl.cli.pushing import push
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from knobctl.checks.report import Report
+    from knobctl.cli.push_options import PushOptions
     from knobctl.cli.session import Session
     from knobctl.engine.interface import LiveSet
     from knobctl.errors import ExitCode

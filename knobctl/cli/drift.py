@@ -11,7 +11,7 @@ import click
 
 from knobctl.cli.choosing import answer_errors, choose
 from knobctl.cli.options import Settings, bare_set_option, common_options
-from knobctl.cli.pushing import parallelism_option
+from knobctl.cli.push_options import parallelism_option
 from knobctl.cli.selection import selection_of, selection_options
 from knobctl.cli.session import Session
 from knobctl.errors import ExitCode, UsageError, gravest

@@ -20,7 +20,7 @@ import click
 from knobctl.cli.changing import Place, Request, change_tenant, subject_of
 from knobctl.cli.consent import confirmed, has_terminal, require_consent
 from knobctl.cli.options import Settings, common_options
-from knobctl.cli.pushing import PushOptions, consent_options
+from knobctl.cli.push_options import PushOptions, consent_options
 from knobctl.cli.selection import complete_tenants
 from knobctl.cli.session import Session
 from knobctl.errors import ExitCode, InputError, RefusedError, UsageError

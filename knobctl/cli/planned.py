@@ -9,7 +9,7 @@ from knobctl.changes.limits import Limits
 from knobctl.changes.proposal import Done, Proposal
 from knobctl.cli.choosing import limits_for, surroundings
 from knobctl.cli.consent import require_consent
-from knobctl.cli.pushing import PushOptions, answer, push
+from knobctl.cli.pushing import answer, push
 from knobctl.errors import ConflictError, ExitCode, InputError, UsageError
 from knobctl.text import count
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from knobctl.changes.outcomes import TenantOutcome
     from knobctl.changes.plan import Plan
+    from knobctl.cli.push_options import PushOptions
     from knobctl.cli.session import Session
     from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository

@@ -8,7 +8,7 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -48,25 +48,8 @@ if TYPE_CHECKING:
     from knobctl.changes.plan import TenantPlan
     from knobctl.changes.resuming import Rest
     from knobctl.changes.rollout import Rolled
-    from knobctl.changes.waves import Canary
+    from knobctl.cli.push_options import PushOptions
     from knobctl.cli.session import Session
-
-F = TypeVar("F", bound="Callable[..., Any]")
-DEFAULT_PARALLELISM = 4
-MOST_WORKERS = 64
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PushOptions:
-    """What a writing command's own options say."""
-
-    yes: bool = False
-    reason: str | None = None
-    allow: tuple[str, ...] = ()
-    dry_run: bool = False
-    on_conflict: str = "stop"
-    parallelism: int = DEFAULT_PARALLELISM
-    canary: Canary | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,44 +62,6 @@ class GoingOn:
     """What the run changes in all."""
     allowed: frozenset[str]
     """What was acknowledged before."""
-
-
-def consent_options(function: F) -> F:
-    """Give a command `--yes`, `--reason` and `--allow`."""
-    options = [
-        click.option(
-            "--yes",
-            is_flag=True,
-            help="Consent, resets included; without a terminal it is needed.",
-        ),
-        click.option(
-            "--reason",
-            metavar="TEXT",
-            help="Why; goes into the audit event.",
-        ),
-        click.option(
-            "--allow",
-            multiple=True,
-            metavar="GUARD=VALUE",
-            help="Acknowledge what a refusal named; repeatable, recorded in the reason.",
-        ),
-    ]
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
-def parallelism_option(function: F) -> F:
-    """Give a command `--parallelism`."""
-    return click.option(
-        "--parallelism",
-        type=click.IntRange(1, MOST_WORKERS),
-        default=DEFAULT_PARALLELISM,
-        envvar="KNOBCTL_PARALLELISM",
-        show_default=True,
-        metavar="N",
-        help="Tenants read and written at a time.",
-    )(function)
 
 
 def runs_of(session: Session) -> RunFolder:

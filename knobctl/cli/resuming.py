@@ -17,7 +17,7 @@ from knobctl.cli.planned import (
     refuse_new_findings,
     refuse_other_engine,
 )
-from knobctl.cli.pushing import GoingOn, PushOptions, push, runs_of
+from knobctl.cli.pushing import GoingOn, push, runs_of
 from knobctl.errors import ConflictError, RefusedError, UsageError
 from knobctl.report.pushes import done_json
 from knobctl.report.runs import finished_words
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from knobctl.changes.journal import Run
     from knobctl.changes.journal_writing import Journal
     from knobctl.changes.plan import Plan
+    from knobctl.cli.push_options import PushOptions
     from knobctl.cli.session import Session
     from knobctl.documents.repository import Repository
     from knobctl.errors import ExitCode

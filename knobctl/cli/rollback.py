@@ -11,12 +11,8 @@ from knobctl.cli.changing import Place, subjects_of
 from knobctl.cli.choosing import answer_errors, limits_for
 from knobctl.cli.consent import require_consent
 from knobctl.cli.options import Settings, common_options
-from knobctl.cli.pushing import (
-    PushOptions,
-    consent_options,
-    parallelism_option,
-    push,
-)
+from knobctl.cli.push_options import PushOptions, consent_options, parallelism_option
+from knobctl.cli.pushing import push
 from knobctl.cli.selection import complete_tenants
 from knobctl.cli.session import Session
 from knobctl.errors import EngineError, UsageError

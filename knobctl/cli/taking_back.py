@@ -12,7 +12,7 @@ from knobctl.changes.rollout import Rolled
 from knobctl.changes.taking_back import backs_of, still_written, take_back
 from knobctl.cli.choosing import limits_for
 from knobctl.cli.planned import refuse_other_engine
-from knobctl.cli.pushing import PushOptions, answer
+from knobctl.cli.pushing import answer
 from knobctl.errors import ExitCode, gravest
 from knobctl.report.pushes import after_waves
 from knobctl.text import count, visible
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from knobctl.changes.journal import Run
     from knobctl.changes.journal_writing import Journal
     from knobctl.changes.plan import Plan
+    from knobctl.cli.push_options import PushOptions
     from knobctl.cli.session import Session
 
 

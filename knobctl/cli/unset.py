@@ -17,7 +17,7 @@ from knobctl.cli.changing import (
 from knobctl.cli.completing import complete_knobs
 from knobctl.cli.consent import require_consent
 from knobctl.cli.options import Settings, common_options
-from knobctl.cli.pushing import PushOptions, consent_options
+from knobctl.cli.push_options import PushOptions, consent_options
 from knobctl.cli.selection import complete_tenants
 from knobctl.cli.session import Session
 
