@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from knobctl.errors import ExitCode, gravest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from knobctl.changes.diff import Change
 
@@ -88,9 +88,15 @@ def taken_back(outcome: TenantOutcome, written: str | None) -> TenantOutcome:
             return outcome
 
 
-def tally(outcomes: Iterable[TenantOutcome]) -> dict[str, int]:
-    """Count outcomes by name, those that occur, in the order of their definition."""
-    counts: Mapping[Outcome, int] = Counter(one.outcome for one in outcomes)
+def tally(outcomes: Iterable[TenantOutcome], *, unchanged: int = 0) -> dict[str, int]:
+    """Count outcomes by name, those that occur, in the order of their definition.
+
+    Args:
+        outcomes: What became of each tenant that is listed.
+        unchanged: Tenants that need no change and are not listed.
+    """
+    counts: Counter[Outcome] = Counter(one.outcome for one in outcomes)
+    counts[Outcome.UNCHANGED] += unchanged
     return {outcome.value: counts[outcome] for outcome in Outcome if counts[outcome]}
 
 

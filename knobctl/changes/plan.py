@@ -97,9 +97,16 @@ class Plan:
     """Tenants that the fleet has documents for, the base of a share."""
     limits: Limits
     tenants: tuple[TenantPlan, ...]
-    """By tenant; those without changes too."""
+    """By tenant: those that change, and of the others those that somebody named one by one."""
+    unchanged: int = 0
+    """Tenants that were looked at, need no change and are not listed."""
     hazards: tuple[Finding, ...] = ()
     """Findings about no tenant."""
+
+    @property
+    def looked_at(self) -> int:
+        """All tenants that were looked at, listed or not."""
+        return len(self.tenants) + self.unchanged
 
     @property
     def changing(self) -> tuple[TenantPlan, ...]:
@@ -156,10 +163,11 @@ def plan_document(plan: Plan, *, made_at: str, made_by: str) -> dict[str, Any]:
         made_by: By which knobctl.
 
     Returns:
-        The document with a digest per tenant and one over the canonical JSON of all. None of its
-        keys is a kind key at the top: a plan that lies in a repository is nobody's document.
+        The document with a digest per tenant that changes and one over the canonical JSON of all.
+        None of its keys is a kind key at the top: a plan that lies in a repository is nobody's
+        document.
     """
-    tenants = [tenant.content() for tenant in plan.tenants]
+    tenants = [tenant.content() for tenant in plan.changing]
     document: dict[str, Any] = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -171,6 +179,7 @@ def plan_document(plan: Plan, *, made_at: str, made_by: str) -> dict[str, Any]:
             "schema_digest": plan.schema_digest,
             "managed_tenants": plan.managed,
             "limits": plan.limits.as_json(),
+            "unchanged": plan.looked_at - len(tenants),
             "tenants": [{**content, "digest": digest(content)} for content in tenants],
             "hazards": [hazard.as_json() for hazard in plan.hazards],
         },
@@ -181,7 +190,7 @@ def plan_document(plan: Plan, *, made_at: str, made_by: str) -> dict[str, Any]:
 def plan_record(plan: Plan) -> dict[str, Any]:
     """Lay out what a run is to write as its journal has it: as the file does, without digests.
 
-    The journal has a checksum of its own; tenants without changes are left out.
+    The journal has a checksum of its own; how many need no change stands in its heading.
     """
     return {
         "engine": plan.engine,

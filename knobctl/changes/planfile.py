@@ -113,6 +113,7 @@ class _Plan(_Strict, Generic[C]):
     schema_digest: Sha256
     managed_tenants: int = Field(ge=0)
     limits: _Limits
+    unchanged: int = Field(default=0, ge=0)
     tenants: list[C]
     hazards: list[_Hazard]
 
@@ -184,6 +185,7 @@ def _plan(plan: _Plan[Any], source: str, catalogue: Catalogue) -> Plan:
         managed=plan.managed_tenants,
         limits=Limits(),
         tenants=tenants,
+        unchanged=plan.unchanged,
         hazards=tuple(_finding(hazard) for hazard in plan.hazards),
     )
 

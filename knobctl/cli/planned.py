@@ -47,7 +47,7 @@ def apply_plan_file(
     from knobctl.changes.probing import Probes
     from knobctl.engine.reading import read_all
 
-    plan = _read(session, path)
+    plan = replace(_read(session, path), unchanged=0)  # those are not looked at again
     sources = [session.cwd / one.source for one in plan.tenants if one.source]
     here = plan.fleet is not None or any(source.is_file() for source in sources)
     repository = surroundings(session, wanted=here)

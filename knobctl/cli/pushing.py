@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -241,7 +242,8 @@ def _write(
         left = sum(one.outcome not in SETTLED for one in outcomes)
         if rolled and rolled.taken_back:
             left = len(rolled.stuck)
-        journal.end(left=left, ended_at=_time(session), outcomes=tally(outcomes))
+        counts = tally(outcomes, unchanged=proposal.plan.unchanged)
+        journal.end(left=left, ended_at=_time(session), outcomes=counts)
     return _Written(
         outcomes=outcomes,
         run=journal.run,
@@ -302,7 +304,7 @@ def _journal(
         fleet=proposal.plan.fleet,
         reason=options.reason or "",
         allowed=allowed,
-        aside=tally(aside),
+        aside=tally(aside, unchanged=proposal.plan.unchanged),
         files=tuple(edit.name for edit in proposal.files),
     )
     journal = runs_of(session).new(heading.run)
@@ -347,20 +349,23 @@ def answer(session: Session, proposal: Proposal, done: Done, shown: str) -> None
         AnswerError: If it cannot be delivered; what was written is told on stderr then.
     """
     began = done.elapsed_s is not None and session.settings.format == "text"
-    colored = session.settings.colored(sys.stdout)
+    told = partial(
+        done_text,
+        done=done,
+        now=session.now(),
+        place=session.typed_place,
+        unchanged=proposal.plan.unchanged,
+    )
     try:
         session.settings.answer(
             {
-                "text": lambda: done_text(
-                    shown, done, now=session.now(), colored=colored, place=session.typed_place
-                ),
+                "text": lambda: told(shown, colored=session.settings.colored(sys.stdout)),
                 "json": lambda: json.dumps(done_json(proposal, done), indent=2),
             },
             printed=f"{shown}\n" if began else "",
         )
     except AnswerError as error:
-        told = done_text("", done, now=session.now(), colored=False, place=session.typed_place)
-        click.echo(told, nl=False, err=True)
+        click.echo(told("", colored=False), nl=False, err=True)
         error.exit_code = gravest([done.code, error.exit_code])
         raise
 

@@ -12,7 +12,7 @@ from knobctl.report.changes import change_lines
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
 MOST_NAMED: Final = 100
@@ -27,7 +27,7 @@ _COLOURS = {
 }
 
 
-def outcome_text(
+def outcome_text(  # noqa: PLR0913  all that the last lines say
     outcomes: Sequence[TenantOutcome],
     *,
     elapsed_s: float | None,
@@ -35,6 +35,7 @@ def outcome_text(
     colored: bool = False,
     place: str = "",
     run: str | None = None,
+    unchanged: int = 0,
 ) -> str:
     """Write what became of each tenant that was to change, what that makes in all, and how to undo it.
 
@@ -45,9 +46,10 @@ def outcome_text(
         colored: Whether colour may be used.
         place: Options that lead another command to the same engine, to be appended.
         run: The run in whose journal it stands.
+        unchanged: Tenants that need no change and are not listed.
     """
     lines = outcome_lines(outcomes, now=now, colored=colored)
-    lines.append(_summary(outcomes, elapsed_s, run))
+    lines.append(_summary(outcomes, tally(outcomes, unchanged=unchanged), elapsed_s, run))
     if undo := _undo(outcomes, run):
         lines.append(f"undo: {undo}{visible(place)}")
     return "\n".join(lines)
@@ -98,8 +100,12 @@ def _lines(one: TenantOutcome, word: int, width: int, now: datetime, colored: bo
     return lines
 
 
-def _summary(outcomes: Sequence[TenantOutcome], elapsed_s: float | None, run: str | None) -> str:
-    counts = tally(outcomes)
+def _summary(
+    outcomes: Sequence[TenantOutcome],
+    counts: Mapping[str, int],
+    elapsed_s: float | None,
+    run: str | None,
+) -> str:
     order = [
         Outcome.APPLIED,
         Outcome.UNCHANGED,
@@ -125,6 +131,12 @@ def _summary(outcomes: Sequence[TenantOutcome], elapsed_s: float | None, run: st
     return f"{', '.join(words) or 'no tenants'}{took}"
 
 
-def outcomes_json(outcomes: Sequence[TenantOutcome]) -> dict[str, Any]:
-    """The part of machine-readable output that says what became of each tenant."""
-    return {"outcomes": tally(outcomes), "tenants": [one.as_json() for one in outcomes]}
+def outcomes_json(outcomes: Sequence[TenantOutcome], *, unchanged: int) -> dict[str, Any]:
+    """The part of machine-readable output that says what became of each tenant.
+
+    Args:
+        outcomes: By tenant.
+        unchanged: Tenants that need no change and are counted only.
+    """
+    counts = tally(outcomes, unchanged=unchanged)
+    return {"outcomes": counts, "tenants": [one.as_json() for one in outcomes]}

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 def plan_headline(plan: Plan, report: Report | None = None) -> str:
     """The first line: `6 tenants: 3 change (4 fields, 1 reset), 3 unchanged; 2 warnings, no errors`."""
     changing = plan.changing
-    left = len(plan.tenants) - len(changing)
+    left = plan.looked_at - len(changing)
     resets = sum(len(tenant.resets) for tenant in changing)
     fields = count(sum(len(tenant.changes) for tenant in changing), "field")
     what = f"{fields}, {count(resets, 'reset') if resets else 'no resets'}"
-    head = f"{count(len(plan.tenants), 'tenant')}: "
+    head = f"{count(plan.looked_at, 'tenant')}: "
     if not changing:
         head += "no changes"
-    elif len(plan.tenants) == 1:
+    elif plan.looked_at == 1:
         head += what
     else:
         verb = "changes" if len(changing) == 1 else "change"
@@ -86,7 +86,7 @@ def plan_counts(plan: Plan) -> dict[str, int]:
     """The counts of a plan, for machines."""
     changes = [change for tenant in plan.changing for change in tenant.changes]
     return {
-        "tenants": len(plan.tenants),
+        "tenants": plan.looked_at,
         "changing": len(plan.changing),
         "fields": len(changes),
         "resets": sum(change.op is Op.RESET for change in changes),

@@ -27,7 +27,7 @@ def proposal_text(proposal: Proposal, *, findings: str, colored: bool) -> str:
         colored: Whether colour may be used.
     """
     parts = []
-    if proposal.plan.tenants:
+    if proposal.plan.looked_at:
         parts.append(
             plan_text(
                 proposal.plan,
@@ -54,7 +54,9 @@ def question(proposal: Proposal) -> str:
     return f"{' and '.join(what)}?"
 
 
-def done_text(shown: str, done: Done, *, now: datetime, colored: bool, place: str) -> str:
+def done_text(
+    shown: str, done: Done, *, now: datetime, colored: bool, place: str, unchanged: int
+) -> str:
     """Write the whole answer: what was shown before, then what was done.
 
     Args:
@@ -63,6 +65,7 @@ def done_text(shown: str, done: Done, *, now: datetime, colored: bool, place: st
         now: For ages.
         colored: Whether colour may be used.
         place: Options that lead another command to the same engine, to be appended.
+        unchanged: Tenants that need no change and are counted only.
     """
     parts = [shown] if shown else []
     parts += [rolled_text(done.rolled, foreseen=done.dry_run)] if done.rolled else []
@@ -77,6 +80,7 @@ def done_text(shown: str, done: Done, *, now: datetime, colored: bool, place: st
                 colored=colored,
                 place=place,
                 run=done.run,
+                unchanged=unchanged,
             )
         )
     parts += [f"edited  {visible(edit.name)}" for edit in done.edited]
@@ -150,7 +154,7 @@ def _look(proposal: Proposal, done: Done, place: str) -> str:
 def done_json(proposal: Proposal, done: Done) -> dict[str, Any]:
     """The machine-readable answer."""
     changes = {tenant.tenant: tenant.changes for tenant in proposal.plan.tenants}
-    document = outcomes_json(done.outcomes)
+    document = outcomes_json(done.outcomes, unchanged=proposal.plan.unchanged)
     for entry in document["tenants"]:
         entry["changes"] = [change.as_json() for change in changes.get(entry["tenant"], ())]
     report = proposal.report

@@ -161,6 +161,54 @@ def test_an_unchanged_tenant_that_moved_matters_only_if_its_set_did(inside: Insi
     assert inside("apply", "p.json", *ENGINE).code == 0
 
 
+def test_a_plan_lists_what_changes_and_counts_the_rest(inside: Inside) -> None:
+    """Of those that need no change the number is kept; apply neither reads nor counts them again."""
+    for name, rrf_k in {"a": 30, "b": 31, "c": 32}.items():
+        inside.hold(name, rrf_k=rrf_k)
+        inside.write(f"{name}.yaml", f"tenant: {name}\nknobs: {{rrf_k: 31}}\n")
+    told = inside("plan", ".", "-o", "p.json", *ENGINE).out
+    assert told.startswith("3 tenants: 2 change (2 fields, no resets), 1 unchanged;")
+    plan = plan_of(inside)["plan"]
+    assert ([one["tenant"] for one in plan["tenants"]], plan["unchanged"]) == (["a", "c"], 1)
+    assert faults_of(plan_of(inside), "plan.v1.schema.json") == []
+    assert inside("plan", ".", "--format", "json", *ENGINE).json["summary"]["tenants"] == 3
+
+    inside.hold("b", rrf_k=44)
+    result = inside("apply", "p.json", "--format", "json", *ENGINE)
+    assert (result.code, result.json["outcomes"]) == (0, {"applied": 2})
+    assert faults_of(result.json, "output-apply.v1.schema.json") == []
+
+
+def with_one_unchanged(document: dict[str, Any]) -> str:
+    """The same plan as it was written before only the number of the unchanged was kept."""
+    plan = document["plan"]
+    assert plan.pop("unchanged") == 1
+    set_ = {"rrf_k": 31}
+    same = {**plan["tenants"][0], "tenant": "b", "source": "b.yaml", "base": set_, "set": set_}
+    same |= {"changes": [], "changed_field_paths": [], "hazards": []}
+    plan["tenants"].append(same)
+    return sealed(document)
+
+
+def test_a_plan_that_lists_the_unchanged_is_applied_as_it_was_reviewed(inside: Inside) -> None:
+    """The older form: they are counted, and where one of them moved nothing is written."""
+    inside.hold("a", rrf_k=30)
+    inside.hold("b", rrf_k=31)
+    for name in ("a", "b"):
+        inside.write(f"{name}.yaml", f"tenant: {name}\nknobs: {{rrf_k: 31}}\n")
+    inside("plan", ".", "-o", "p.json", *ENGINE)
+    inside.write("p.json", with_one_unchanged(plan_of(inside)))
+    assert faults_of(plan_of(inside), "plan.v1.schema.json") == []
+
+    inside.hold("b", rrf_k=44)
+    moved = inside("apply", "p.json", "--format", "json", *ENGINE)
+    assert (moved.code, moved.json["outcomes"]) == (7, {"conflict": 1, "skipped": 1})
+    inside.hold("b", rrf_k=31)
+    result = inside("apply", "p.json", "--format", "json", *ENGINE)
+    assert (result.code, result.json["outcomes"]) == (0, {"unchanged": 1, "applied": 1})
+    assert inside.live("a") == {"rrf_k": 31}
+
+
 def test_policies_are_asked_again(planned: Inside) -> None:
     """A policy that came since the plan stops it; a stale waiver would too."""
     planned.write(
@@ -240,6 +288,7 @@ HARMS: dict[str, Callable[[str], str]] = {
     "forged tenant": forged(lambda one: _tenant(one).update(tenant="../acme")),
     "forged paths": forged(lambda one: _tenant(one).update(changed_field_paths=[])),
     "forged twice": forged(lambda one: one["plan"]["tenants"].append(dict(_tenant(one)))),
+    "forged number": forged(lambda one: one["plan"].update(unchanged=-1)),
     "forged extra": forged(lambda one: one.update(extra=1)),
     "forged lack": forged(lambda one: one.pop("made_at")),
     "head only": instead('{"format": "knobctl-plan"}'),
