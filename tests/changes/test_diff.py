@@ -25,12 +25,15 @@ CASES = {
     for case in json.loads((Path(__file__).parent.parent / "data" / "cases.json").read_text())
 }
 
-plain = st.recursive(
+leaves = (
     st.none()
     | st.booleans()
     | st.integers(-5, 5)
     | st.floats(allow_nan=False)
-    | st.text("ab_.", max_size=3),
+    | st.text("ab_.", max_size=3)
+)
+plain = st.recursive(
+    leaves,
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(st.text("ab_.[", max_size=3), inner, max_size=3)
@@ -158,6 +161,15 @@ def test_every_difference_is_seen_from_both_sides(left: Any, right: Any) -> None
     there, back = differences(left, right), differences(right, left)
     assert [one.steps for one in there] == [one.steps for one in back]
     assert bool(there) == (_typed(left) != _typed(right))
+
+
+@given(*[st.dictionaries(st.text("ab_.[", max_size=3), leaves, max_size=5)] * 2)
+def test_between_flat_mappings_the_places_are_those_that_deepdiff_finds(
+    left: dict[str, Any], right: dict[str, Any]
+) -> None:
+    """Without it they take a hundredth of the time."""
+    deep = differences({"set": left, "nested": {}}, {"set": right, "nested": {}})
+    assert [("set", *one.steps) for one in differences(left, right)] == [one.steps for one in deep]
 
 
 def _typed(value: Any) -> Any:
