@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.model import exact_number
+from knobctl.documents.patterns import matches_whole
 from knobctl.errors import UsageError
 from knobctl.text import count, decimal_text, spelled
 
@@ -23,6 +25,9 @@ GUARDS: Final = ("max_tenants", "max_share", "max_pruned", "largest_step", "prot
 """The guards that `--allow GUARD=VALUE` can acknowledge."""
 _NAMED: Final = 5
 """How many tenants a refusal names."""
+_TICKET: Final = re.compile(r"[!-Z\\^-~]{1,100}")
+_TAGS: Final = ("[ticket:", "[allowed:")
+"""How what knobctl itself puts into an audit reason begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +55,41 @@ class Verdict:
     allowed: tuple[Refusal, ...]
     """Refusals that were acknowledged; they go into the audit reason."""
 
-    def reason(self, given: str | None) -> str:
-        """The audit reason: what the person gave, and what was acknowledged."""
+    def reason(self, given: str | None, ticket: str | None = None) -> str:
+        """The audit reason: `why [ticket: OPS-7] [allowed: max_tenants=812]`, each part where there is one."""
         allowances = ", ".join(refusal.allowance or refusal.guard for refusal in self.allowed)
-        return " ".join(
-            part for part in (given or "", f"[allowed: {allowances}]" if allowances else "") if part
+        parts = [given or ""]
+        parts += [f"[ticket: {ticket}]"] if ticket else []
+        parts += [f"[allowed: {allowances}]"] if allowances else []
+        return " ".join(filter(None, parts))
+
+
+def read_ticket(text: str) -> str:
+    """Read `--ticket ID`.
+
+    Raises:
+        UsageError: If it could not be told from what stands around it in an audit reason.
+    """
+    if not _TICKET.fullmatch(text):
+        raise UsageError(
+            f"--ticket {text!r} must be 1 to 100 visible ASCII characters, none of them a space, [ or ]"
         )
+    return text
+
+
+def read_reason(text: str) -> str:
+    """Read `--reason TEXT`.
+
+    Raises:
+        UsageError: If it would pass for what knobctl itself puts into an audit reason.
+    """
+    found = next((tag for tag in _TAGS if tag in text), None)
+    if found:
+        raise UsageError(
+            f"--reason holds {found!r}, which in an audit event stands for what knobctl was told otherwise",
+            hint="name a ticket with --ticket ID, acknowledge with --allow GUARD=VALUE",
+        )
+    return text
 
 
 def read_allowances(texts: Iterable[str]) -> frozenset[str]:
@@ -98,6 +132,7 @@ def judge(  # noqa: PLR0913  all that a push is judged by
     now: datetime,
     reason: str | None,
     allowances: frozenset[str] = frozenset(),
+    ticket: str | None = None,
     whole: Sequence[TenantPlan] | None = None,
 ) -> Verdict:
     """Judge a push by its limits.
@@ -109,6 +144,7 @@ def judge(  # noqa: PLR0913  all that a push is judged by
         now: The time, with an offset.
         reason: The reason given, if any.
         allowances: What was acknowledged, see `read_allowances`.
+        ticket: The ticket named, if any.
         whole: What the run changes in all, where these are the rest of one.
 
     Returns:
@@ -118,7 +154,11 @@ def judge(  # noqa: PLR0913  all that a push is judged by
     refused: list[Refusal] = []
     allowed: list[Refusal] = []
     if changed:
-        for refusal in _refusals(changed, limits, managed, now, reason, whole or changed):
+        found = [
+            *_refusals(changed, limits, managed, now, whole or changed),
+            *_unsaid(limits, reason, ticket),
+        ]
+        for refusal in found:
             (allowed if refusal.allowance in allowances else refused).append(refusal)
     return Verdict(tuple(refused), tuple(allowed))
 
@@ -128,7 +168,6 @@ def _refusals(
     limits: Limits,
     managed: int,
     now: datetime,
-    reason: str | None,
     whole: Sequence[TenantPlan],
 ) -> Iterator[Refusal]:
     yield from _unknown_fields(changed)
@@ -140,12 +179,29 @@ def _refusals(
     yield from _max_share(asked_for, max(managed, asked_for), limits.max_share)
     yield from _max_pruned(pruned, limits.max_pruned)
     yield from _largest_steps(changed, limits.largest_step)
+
+
+def _unsaid(limits: Limits, reason: str | None, ticket: str | None) -> Iterator[Refusal]:
+    """What must be said and was not; nothing acknowledges it away."""
     if limits.reason_required and not (reason or "").strip():
         yield Refusal(
             "reason",
             f"{limits.reason_required} demands a reason.",
             remedy="say why, for the audit event: --reason TEXT",
         )
+    for rule in limits.tickets:
+        if not ticket:
+            yield Refusal(
+                "ticket",
+                f"{rule.setter} demands {rule.what}.",
+                remedy="name it, for the audit event: --ticket ID",
+            )
+        elif rule.pattern and not matches_whole(rule.pattern, ticket):
+            yield Refusal(
+                "ticket",
+                f"the ticket is {ticket}; {rule.setter} demands {rule.what}.",
+                remedy="name the ticket as it is demanded: --ticket ID",
+            )
 
 
 def _unknown_fields(changed: Sequence[TenantPlan]) -> Iterator[Refusal]:

@@ -119,6 +119,8 @@ class Heading:
     fleet: str | None
     reason: str
     """As it was given; what was acknowledged is added to it in audit events."""
+    ticket: str | None = None
+    """As it was named."""
     allowed: tuple[str, ...] = ()
     """What was acknowledged, `max_tenants=812`: it stays acknowledged when the run is resumed."""
     aside: Mapping[str, int] = field(default_factory=dict)
@@ -143,6 +145,7 @@ class Heading:
             "place": self.place,
             "fleet": self.fleet,
             "reason": self.reason,
+            "ticket": self.ticket,
             "allowed": list(self.allowed),
             "aside": dict(self.aside),
             "files": list(self.files),
@@ -162,6 +165,7 @@ class Heading:
             place=record["place"],
             fleet=record["fleet"],
             reason=record["reason"],
+            ticket=record.get("ticket"),  # older journals have none
             allowed=tuple(record["allowed"]),
             aside=record["aside"],
             files=tuple(record["files"]),

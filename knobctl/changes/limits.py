@@ -45,6 +45,44 @@ class Freeze:
     place: str
 
 
+@dataclass(frozen=True, slots=True)
+class TicketRule:
+    """That a push must name a ticket."""
+
+    setter: str
+    """Who demands it, and where."""
+    pattern: str | None = None
+    """What the whole of its name must match; None for any name."""
+
+    @property
+    def what(self) -> str:
+        """What is demanded: `a ticket that matches OPS-[0-9]+`."""
+        return f"a ticket that matches {self.pattern}" if self.pattern else "a ticket"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRules:
+    """What a named engine demands of those who push to it."""
+
+    name: str
+    production: bool = False
+    """Whether it is marked production: then it demands a reason, a ticket and consent."""
+    ticket_pattern: str | None = None
+    """What a ticket must match; where it is given, one is demanded."""
+
+    @property
+    def marked(self) -> str | None:
+        """The context in words, if it is marked production."""
+        return f"context {self.name}, which is marked production" if self.production else None
+
+    @property
+    def tickets(self) -> tuple[TicketRule, ...]:
+        """What it demands of a ticket."""
+        if not (self.production or self.ticket_pattern):
+            return ()
+        return (TicketRule(self.marked or f"context {self.name}", self.ticket_pattern),)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Everything that bounds a push. Empty where neither a fleet nor a flag sets anything."""
@@ -61,6 +99,8 @@ class Limits:
     freezes: tuple[Freeze, ...] = ()
     reason_required: str | None = None
     """Where a reason is demanded; None where it is not."""
+    tickets: tuple[TicketRule, ...] = ()
+    """What a ticket must be, where one is demanded."""
     consent_required: str | None = None
     """Where even a reviewed plan needs `--yes`; None where it does not."""
 
@@ -74,6 +114,7 @@ class Limits:
             "protected": sorted(self.protected),
             "freezes": [freeze.name for freeze in self.freezes],
             "reason_required": self.reason_required is not None,
+            **({"tickets": [rule.pattern for rule in self.tickets]} if self.tickets else {}),
         }
 
 
@@ -93,7 +134,7 @@ def limits_of(
     max_tenants: int | None = None,
     max_share: str | None = None,
     max_pruned: int | None = None,
-    production: str | None = None,
+    context: ContextRules | None = None,
 ) -> Limits:
     """Gather the limits of a push.
 
@@ -102,8 +143,7 @@ def limits_of(
         max_tenants: The flag; it bounds beside the fleet's number and cannot loosen it.
         max_share: The flag, such as `10%`.
         max_pruned: The flag.
-        production: The name of the context, where it is marked production; it demands a reason
-            and consent.
+        context: What the context demands.
 
     Raises:
         UsageError: If a flag's value is no share.
@@ -120,7 +160,7 @@ def limits_of(
         if max_pruned is not None
         else (),
     )
-    context = f"context {production}, which is marked production" if production else None
+    marked = context.marked if context else None
     written = _fleet_limits(fleet) if fleet else Limits()
     return Limits(
         max_tenants=(*written.max_tenants, *flags.max_tenants),
@@ -129,8 +169,9 @@ def limits_of(
         largest_step=written.largest_step,
         protected=written.protected,
         freezes=written.freezes,
-        reason_required=written.reason_required or context,
-        consent_required=context,
+        reason_required=written.reason_required or marked,
+        tickets=(*written.tickets, *(context.tickets if context else ())),
+        consent_required=marked,
     )
 
 
@@ -175,6 +216,9 @@ def _fleet_limits(fleet: Document) -> Limits:
         reason_required=_place(fleet, "reason_required")
         if fleet.value.get("reason_required") is True
         else None,
+        tickets=(TicketRule(_place(fleet, "ticket_pattern"), str(fleet.value["ticket_pattern"])),)
+        if "ticket_pattern" in fleet.value
+        else (),
     )
 
 

@@ -105,6 +105,7 @@ class _Limits(_Strict):
     protected: list[str]
     freezes: list[str]
     reason_required: bool
+    tickets: list[str | None] = []
 
 
 class _Plan(_Strict, Generic[C]):

@@ -64,6 +64,7 @@ _TIGHTER: Final[Mapping[str, _Tighter]] = {
     "fleet.evidence.max_corpus_change": _Tighter.LESS,
     "fleet.evidence.sample_tenants": _Tighter.MORE,
     "fleet.reason_required": _Tighter.STATED,
+    "fleet.ticket_pattern": _Tighter.STATED,
 }
 """Where one direction lets less pass: such a change is not told. Of all other fields each change is."""
 _SHARE: Final = re.compile(r"(\d{1,3}(?:\.\d{1,20})?)%")

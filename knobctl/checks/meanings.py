@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from knobctl.checks.knob_faults import name_fault
 from knobctl.checks.places import value_at
 from knobctl.documents.model import Kind
+from knobctl.documents.patterns import pattern_fault
 from knobctl.finding import Finding, Location, Related, Severity
 from knobctl.knobs import KnobType
 
@@ -33,6 +34,7 @@ def meaning_findings(documents: Iterable[Document], catalogue: Catalogue) -> Ite
             case Kind.FLEET:
                 yield from _freezes(document)
                 yield from _fleet_knobs(document, catalogue)
+                yield from _ticket_pattern(document)
             case _:
                 pass
 
@@ -92,6 +94,12 @@ def _fleet_knobs(document: Document, catalogue: Catalogue) -> Iterator[Finding]:
         if name not in catalogue:
             at = document.location("evidence", "required_for", index)
             yield _no_knob(catalogue, ("evidence", "required_for", index), name, at)
+
+
+def _ticket_pattern(document: Document) -> Iterator[Finding]:
+    pattern = document.value.get("ticket_pattern")
+    if isinstance(pattern, str) and (fault := pattern_fault(pattern)):
+        yield _bad(document, ("ticket_pattern",), f"ticket_pattern: {fault}")
 
 
 def _bad(document: Document, path: tuple[str | int, ...], message: str) -> Finding:

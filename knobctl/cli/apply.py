@@ -66,6 +66,7 @@ def command(
     tenant: str | None,
     yes: bool,
     reason: str | None,
+    ticket: str | None,
     allow: tuple[str, ...],
     dry_run: bool,
     max_tenants: int | None,
@@ -96,6 +97,7 @@ def command(
     options = PushOptions(
         yes=yes,
         reason=reason,
+        ticket=ticket,
         allow=allow,
         dry_run=dry_run,
         on_conflict=on_conflict,
@@ -112,9 +114,9 @@ def command(
         if resume is not None:
             from knobctl.cli.resuming import resume_run
 
-            if paths or labels or where or tenant or reason:
+            if paths or labels or where or tenant:
                 raise UsageError(
-                    "a run is resumed as it was begun: its tenants and its reason stand in its journal"
+                    "a run is resumed as it was begun: its tenants stand in its journal"
                 )
             return resume_run(
                 session,

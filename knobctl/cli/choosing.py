@@ -74,14 +74,20 @@ def limits_for(
     max_pruned: int | None = None,
 ) -> Limits:
     """The limits of the fleet, of the command line, and of a context that is marked production."""
-    from knobctl.changes.limits import limits_of
+    from knobctl.changes.limits import ContextRules, limits_of
 
     return limits_of(
         fleet,
         max_tenants=max_tenants,
         max_share=max_share,
         max_pruned=max_pruned,
-        production=session.target.context if session.production else None,
+        context=ContextRules(
+            name=session.target.context,
+            production=session.production,
+            ticket_pattern=session.target.ticket_pattern,
+        )
+        if session.target.context
+        else None,
     )
 
 

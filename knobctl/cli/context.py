@@ -99,7 +99,12 @@ def use(settings: Settings, name: str) -> ExitCode:
 @click.option(
     "--production",
     is_flag=True,
-    help="Mark it: plain http:// and --insecure are refused, pushes need consent.",
+    help="Mark it: plain http:// and --insecure are refused; pushes need consent, a reason and a ticket.",
+)
+@click.option(
+    "--ticket-pattern",
+    metavar="REGEX",
+    help="What the whole of --ticket must match, such as OPS-[0-9]+; pushes then need one.",
 )
 @click.option("--replace", is_flag=True, help="Overwrite a context of this name.")
 @common_options()
@@ -116,6 +121,7 @@ def add(
     ca_bundle: Path | None,
     proxy: str | None,
     production: bool,
+    ticket_pattern: str | None,
     replace: bool,
 ) -> ExitCode:
     """Add a context. Its --fleet and --schema hold wherever the context is used."""
@@ -139,6 +145,7 @@ def add(
             "ca_bundle": _absolute(ca_bundle),
             "proxy": proxy,
             "production": production,
+            "ticket_pattern": ticket_pattern,
         }
     )
     book = add_context(_path(settings), name, context, replace=replace)

@@ -44,7 +44,12 @@ FALLBACK_EDITORS = ("sensible-editor", "editor", "nano", "vi")
 @consent_options
 @common_options(engine=True)
 def command(
-    settings: Settings, tenant: str, yes: bool, reason: str | None, allow: tuple[str, ...]
+    settings: Settings,
+    tenant: str,
+    yes: bool,
+    reason: str | None,
+    ticket: str | None,
+    allow: tuple[str, ...],
 ) -> ExitCode:
     """Edit the live set of one tenant in $VISUAL or $EDITOR, every knob explained.
 
@@ -70,7 +75,7 @@ def command(
                 settings.say("unchanged; nothing was written.")
                 return draft.finished(ExitCode.OK)
             request = Request(command="edit", subject=subject, change=lambda _: desired, live=live)
-            options = PushOptions(yes=yes, reason=reason, allow=allow)
+            options = PushOptions(yes=yes, reason=reason, ticket=ticket, allow=allow)
             return draft.finished(change_tenant(session, request, Place.LIVE, options))
 
 

@@ -23,6 +23,7 @@ class PushOptions:
 
     yes: bool = False
     reason: str | None = None
+    ticket: str | None = None
     allow: tuple[str, ...] = ()
     dry_run: bool = False
     on_conflict: str = "stop"
@@ -30,8 +31,24 @@ class PushOptions:
     canary: Canary | None = None
 
 
+def _reason(_ctx: click.Context, _param: click.Parameter, text: str | None) -> str | None:
+    if not text:
+        return text
+    from knobctl.changes.guards import read_reason
+
+    return read_reason(text)
+
+
+def _ticket(_ctx: click.Context, _param: click.Parameter, text: str | None) -> str | None:
+    if text is None:
+        return None
+    from knobctl.changes.guards import read_ticket
+
+    return read_ticket(text)
+
+
 def consent_options(function: F) -> F:
-    """Give a command `--yes`, `--reason` and `--allow`."""
+    """Give a command `--yes`, `--reason`, `--ticket` and `--allow`."""
     options = [
         click.option(
             "--yes",
@@ -41,7 +58,14 @@ def consent_options(function: F) -> F:
         click.option(
             "--reason",
             metavar="TEXT",
+            callback=_reason,
             help="Why; goes into the audit event.",
+        ),
+        click.option(
+            "--ticket",
+            metavar="ID",
+            callback=_ticket,
+            help="The ticket that asks for it; goes into the audit event as [ticket: ID].",
         ),
         click.option(
             "--allow",

@@ -124,6 +124,7 @@ def _judge(
         managed=proposal.plan.managed,
         now=session.now(),
         reason=options.reason,
+        ticket=options.ticket,
         allowances=read_allowances(options.allow) | (going_on.allowed if going_on else frozenset()),
         whole=going_on.whole if going_on else None,
     )
@@ -228,7 +229,7 @@ def _write(
         way = Push(
             engine=session.engine,
             catalogue=session.catalogue,
-            reason=verdict.reason(options.reason),
+            reason=verdict.reason(options.reason, options.ticket),
             pause=time.sleep,
             journal=journal,
             sent=going_on.rest.sent if going_on else {},
@@ -303,6 +304,7 @@ def _journal(
         place=session.typed_place,
         fleet=proposal.plan.fleet,
         reason=options.reason or "",
+        ticket=options.ticket,
         allowed=allowed,
         aside=tally(aside, unchanged=proposal.plan.unchanged),
         files=tuple(edit.name for edit in proposal.files),

@@ -36,6 +36,7 @@ def command(
     also_file: bool,
     yes: bool,
     reason: str | None,
+    ticket: str | None,
     allow: tuple[str, ...],
 ) -> ExitCode:
     """Send every knob of one tenant back to the platform default.
@@ -47,5 +48,5 @@ def command(
     with Session(settings, engine=place is not Place.FILE) as session:
         subject = subject_of(session, tenant, place)
         request = Request(command="reset", subject=subject, change=lambda _: {})
-        options = PushOptions(yes=yes, reason=reason, allow=allow)
+        options = PushOptions(yes=yes, reason=reason, ticket=ticket, allow=allow)
         return change_tenant(session, request, place, options)

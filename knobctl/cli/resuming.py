@@ -62,8 +62,22 @@ def resume_run(
 
             return finish_taking_back(session, run, plan, journal, options)
         _refuse_unjudged(run)
-        options = replace(options, reason=run.heading.reason or None)
+        options = _as_begun(run, options)
         return _go_on(session, run, plan, journal, options, max_tenants, max_share, max_pruned)
+
+
+def _as_begun(run: Run, options: PushOptions) -> PushOptions:
+    """The options with the reason and the ticket that the run was begun with; what it lacked can be said now.
+
+    Raises:
+        UsageError: If something else is said than its audit events hold already.
+    """
+    for name in ("reason", "ticket"):
+        noted, said = getattr(run.heading, name) or None, getattr(options, name)
+        if noted and said not in {None, noted}:
+            raise UsageError(f"a run is resumed as it was begun: its {name} is {visible(noted)!r}")
+        options = replace(options, **{name: noted or said})
+    return options
 
 
 def _refuse_unjudged(run: Run) -> None:

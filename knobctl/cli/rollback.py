@@ -55,6 +55,7 @@ def command(
     no_file: bool,
     yes: bool,
     reason: str | None,
+    ticket: str | None,
     allow: tuple[str, ...],
     dry_run: bool,
     parallelism: int,
@@ -75,7 +76,12 @@ def command(
         raise UsageError("name the tenants, or a run: --run RUN")
     require_consent(yes=yes or dry_run, what="rollback")
     options = PushOptions(
-        yes=yes, reason=reason, allow=allow, dry_run=dry_run, parallelism=parallelism
+        yes=yes,
+        reason=reason,
+        ticket=ticket,
+        allow=allow,
+        dry_run=dry_run,
+        parallelism=parallelism,
     )
     with Session(settings) as session:
         found = _run(session, run) if run else None

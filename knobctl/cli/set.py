@@ -42,6 +42,7 @@ def command(
     also_file: bool,
     yes: bool,
     reason: str | None,
+    ticket: str | None,
     allow: tuple[str, ...],
 ) -> ExitCode:
     """Change knobs of one tenant: read, check what changes, replace, read back.
@@ -66,5 +67,5 @@ def command(
         request = Request(
             command="set", subject=subject, change=changed, only=tuple(literals), literals=literals
         )
-        options = PushOptions(yes=yes, reason=reason, allow=allow)
+        options = PushOptions(yes=yes, reason=reason, ticket=ticket, allow=allow)
         return change_tenant(session, request, place, options)

@@ -42,6 +42,7 @@ def command(
     also_file: bool,
     yes: bool,
     reason: str | None,
+    ticket: str | None,
     allow: tuple[str, ...],
 ) -> ExitCode:
     """Send knobs of one tenant back to the platform default.
@@ -60,5 +61,5 @@ def command(
             return {name: value for name, value in existing.items() if name not in names}
 
         request = Request(command="unset", subject=subject, change=changed, only=names)
-        options = PushOptions(yes=yes, reason=reason, allow=allow)
+        options = PushOptions(yes=yes, reason=reason, ticket=ticket, allow=allow)
         return change_tenant(session, request, place, options)

@@ -24,7 +24,7 @@ KEY_ORDER: Final[Mapping[Kind, tuple[str, ...]]] = {
     ),
     Kind.FLEET: (
         *("fleet", "version", "include", "limits", "protected", "freeze"),
-        *("evidence", "probes", "reason_required"),
+        *("evidence", "probes", "reason_required", "ticket_pattern"),
     ),
 }
 

@@ -10,10 +10,12 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
+    field_validator,
     model_validator,
 )
 
 from knobctl.documents.files import write_atomically
+from knobctl.documents.patterns import pattern_fault
 from knobctl.documents.reader import read_bytes
 from knobctl.errors import InputError, UsageError
 from knobctl.text import visible
@@ -48,6 +50,8 @@ class Context(BaseModel):
     ca_bundle: ShortText | None = None
     proxy: ShortText | None = None
     production: bool = False
+    ticket_pattern: ShortText | None = None
+    """What the ticket of a push must match as a whole; one is then demanded."""
 
     @model_validator(mode="after")
     def _one_token_source(self) -> Context:
@@ -60,6 +64,13 @@ class Context(BaseModel):
         ):
             raise ValueError("write one of token_env, token_file and token_command")
         return self
+
+    @field_validator("ticket_pattern")
+    @classmethod
+    def _is_pattern(cls, pattern: str | None) -> str | None:
+        if pattern is not None and (fault := pattern_fault(pattern)):
+            raise ValueError(fault)
+        return pattern
 
     @property
     def token_source(self) -> str:

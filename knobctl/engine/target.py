@@ -32,6 +32,8 @@ class Target:
     fleet: str | None = None
     schema: Path | None = None
     production: bool = False
+    ticket_pattern: str | None = None
+    """What the ticket of a push must match in this context."""
     insecure: bool = False
     """Whether plain HTTP beyond loopback was asked for."""
     ca_bundle: Path | None = None
@@ -115,6 +117,7 @@ def _from_context(
         fleet=context.fleet,
         schema=_path(context.schema_, folder),
         production=context.production,
+        ticket_pattern=context.ticket_pattern,
         insecure=wanted.insecure,
         ca_bundle=_path(context.ca_bundle, folder),
         proxy=context.proxy,

@@ -103,3 +103,5 @@ def _limits(limits: Limits) -> Iterator[str]:
         yield f"protected: {listed(list(limits.protected), most=_NAMED)}"
     if limits.reason_required:
         yield f"a reason is required ({limits.reason_required})"
+    for rule in limits.tickets:
+        yield f"{rule.what} is required ({rule.setter})"

@@ -57,6 +57,7 @@ def context_json(name: str, context: Context, *, is_current: bool) -> dict[str, 
         "ca_bundle": context.ca_bundle,
         "proxy": without_password(context.proxy) if context.proxy else None,
         "production": context.production,
+        "ticket_pattern": context.ticket_pattern,
     }
 
 

@@ -22,6 +22,7 @@ def guards_text(guards: Sequence[Foreseen]) -> str:
         first, more = _first(one)
         told = [f"--allow {refusal.allowance}" for refusal in first if refusal.allowance]
         told += ["--reason TEXT"] * any(refusal.guard == "reason" for refusal in first)
+        told += ["--ticket ID"] * any(refusal.guard == "ticket" for refusal in first)
         told += [f"and {more:,} more"] * bool(more)
         lines.append(f"apply --fleet {one.fleet} will ask: {' '.join(told) or 'for another way'}")
         lines += [f"  {message}" for message in guard_messages(one)]

@@ -39,6 +39,7 @@ def run_text(run: Run, *, now: datetime, colored: bool) -> str:
     head, *resume = _head_lines(run, now, colored)
     lines = [head]
     lines += [f"reason: {visible(run.heading.reason)}"] if run.heading.reason else []
+    lines += [f"ticket: {visible(run.heading.ticket)}"] if run.heading.ticket else []
     lines += outcome_lines(run.outcomes(), now=now, colored=colored)
     lines += resume
     if any(one.outcome is Outcome.APPLIED for one in run.outcomes()):
@@ -102,6 +103,7 @@ def _as_json(run: Run | Ended) -> dict[str, Any]:
         "folder": heading.folder,
         "actor": heading.actor,
         "reason": heading.reason,
+        "ticket": heading.ticket,
         "left": 0 if isinstance(run, Ended) else len(run.left),
     }
 

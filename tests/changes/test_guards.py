@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from knobctl.changes.guards import judge, percent, read_allowances
-from knobctl.changes.limits import Limits, limits_of, moment, share
+from knobctl.changes.guards import judge, percent, read_allowances, read_reason, read_ticket
+from knobctl.changes.limits import ContextRules, Limits, limits_of, moment, share
 from knobctl.changes.plan import TenantPlan, plan_tenant
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.model import Document
@@ -186,11 +186,90 @@ def test_a_reason_that_is_demanded_cannot_be_acknowledged_away(reason: str | Non
     """There is no flag but --reason."""
     for limits in (
         limits_of(fleet("fleet: f\nreason_required: true\n")),
-        limits_of(None, production="prod"),
+        limits_of(None, context=ContextRules(name="prod", production=True)),
     ):
-        verdict = judge([tenant()], limits, managed=1, now=NOW, reason=reason)
+        verdict = judge([tenant()], limits, managed=1, now=NOW, reason=reason, ticket="OPS-7")
         assert [one.guard for one in verdict.refusals] == ["reason"]
         assert "--reason" in (verdict.refusals[0].remedy or "")
+
+
+TICKETS = {
+    "production": (limits_of(None, context=ContextRules(name="prod", production=True)), "X"),
+    "context": (
+        limits_of(None, context=ContextRules(name="c", ticket_pattern="OPS-[0-9]+")),
+        "OPS-7",
+    ),
+    "both": (
+        limits_of(
+            None, context=ContextRules(name="c", production=True, ticket_pattern="OPS-[0-9]+")
+        ),
+        "OPS-7",
+    ),
+    "fleet": (limits_of(fleet("fleet: f\nticket_pattern: OPS-[0-9]+|CHG[0-9]{3}\n")), "CHG123"),
+}
+
+
+@pytest.mark.parametrize(("limits", "ticket"), TICKETS.values(), ids=TICKETS)
+def test_a_ticket_that_is_demanded_cannot_be_acknowledged_away(limits: Limits, ticket: str) -> None:
+    """There is no flag but --ticket, and its whole must match."""
+
+    def found(name: str | None) -> list[tuple[str, str | None]]:
+        verdict = judge([tenant()], limits, managed=1, now=NOW, reason="r", ticket=name)
+        return [(one.guard, one.remedy) for one in verdict.refusals]
+
+    assert found(ticket) == []
+    for name in (None, *((f"X{ticket}", f"{ticket}X") if limits.tickets[0].pattern else ())):
+        ((guard, remedy),) = found(name)
+        assert (guard, "--ticket ID" in (remedy or "")) == ("ticket", True)
+
+
+def test_a_refused_ticket_is_told_with_what_is_demanded_and_where() -> None:
+    """What was named, who demands what."""
+    limits, _ = TICKETS["fleet"]
+    told = judge([tenant()], limits, managed=1, now=NOW, reason=None, ticket="nope").refusals
+    assert [one.message for one in told] == [
+        "the ticket is nope; fleet f (fleet.yaml:2) demands a ticket that matches OPS-[0-9]+|CHG[0-9]{3}."
+    ]
+
+
+def test_the_demands_of_a_fleet_and_of_a_context_both_hold() -> None:
+    """A ticket that pleases one of them alone is none."""
+    limits = limits_of(
+        fleet("fleet: f\nticket_pattern: OPS-.*\n"),
+        context=ContextRules(name="c", ticket_pattern=".*-7"),
+    )
+    verdicts = {
+        name: len(judge([tenant()], limits, managed=1, now=NOW, reason=None, ticket=name).refusals)
+        for name in ("OPS-7", "OPS-8", "CHG-7", "CHG-8")
+    }
+    assert verdicts == {"OPS-7": 0, "OPS-8": 1, "CHG-7": 1, "CHG-8": 2}
+
+
+def test_nothing_that_changes_nothing_needs_a_ticket() -> None:
+    """There is no event that it could stand in."""
+    limits, _ = TICKETS["production"]
+    same = tenant("t", 0.3, 0.3)
+    assert judge([same], limits, managed=1, now=NOW, reason=None).refusals == ()
+
+
+@pytest.mark.parametrize("text", ["", "a b", "a]", "[a", "x" * 101, "a\nb", "a\u202eb", "é"])
+def test_a_ticket_can_be_told_from_what_stands_around_it(text: str) -> None:
+    """A space, a bracket or what is not seen would make another reason of it."""
+    with pytest.raises(UsageError):
+        read_ticket(text)
+
+
+@pytest.mark.parametrize("text", ["OPS-7", "#12", "https://t.example/browse/OPS-7?a=b&c#d", "a,b"])
+def test_a_ticket_is_named_as_its_tracker_names_it(text: str) -> None:
+    """Keys, numbers and addresses."""
+    assert read_ticket(text) == text
+
+
+@pytest.mark.parametrize("text", ["[ticket: OPS-7]", "why [allowed: max_tenants=5]"])
+def test_a_reason_does_not_pass_for_a_ticket_or_an_acknowledgement(text: str) -> None:
+    """What stands in brackets was checked."""
+    with pytest.raises(UsageError):
+        read_reason(text)
 
 
 def test_unknown_stored_fields_block_and_are_named() -> None:
@@ -212,6 +291,7 @@ def test_what_was_acknowledged_goes_into_the_audit_reason() -> None:
         allowances=allowances,
     )
     assert verdict.reason("lower floors") == "lower floors [allowed: max_tenants=1]"
+    assert verdict.reason("why", "OPS-7") == "why [ticket: OPS-7] [allowed: max_tenants=1]"
     assert (
         judge([tenant()], Limits(), managed=1, now=NOW, reason="r").reason("lower floors")
         == "lower floors"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -230,16 +231,65 @@ def test_a_fleet_that_cannot_be_read_is_not_the_absence_of_limits_either(
     assert inside.events() == []
 
 
-def test_a_context_marked_production_demands_a_reason(inside: Inside) -> None:
-    """And consent for a reviewed plan."""
+def test_a_context_marked_production_demands_a_reason_and_a_ticket(inside: Inside) -> None:
+    """And consent for a reviewed plan; the ticket stands in the event and in the journal."""
     inside.write("acme.yaml", ACME)
     assert inside("context", "add", "prod", "--engine", "embedded:e.db", "--production").code == 0
     prod = ("--context", "prod")
     result = inside("apply", "acme.yaml", "--yes", *prod)
     assert (result.code, "context prod" in result.err, "--reason" in result.err) == (6, True, True)
+    assert "--ticket ID" in result.err
+    assert inside("apply", "acme.yaml", "--yes", "--reason", "r", *prod).code == 6
     assert inside("plan", "acme.yaml", "-o", "p.json", *prod).code == 0
-    assert inside("apply", "p.json", "--reason", "r", *prod).code == 6
-    assert inside("apply", "p.json", "--reason", "r", "--yes", *prod).code == 0
+    why = ("--reason", "r", "--ticket", "OPS-7")
+    assert inside("apply", "p.json", *why, *prod).code == 6
+    assert inside("apply", "p.json", *why, "--yes", *prod).code == 0
+    assert [one["reason"] for one in inside.events()] == ["r [ticket: OPS-7]"]
+    told = inside("runs", "--format", "json").json
+    assert faults_of(told, "output-runs.v1.schema.json") == []
+    assert (told["runs"][0]["reason"], told["runs"][0]["ticket"]) == ("r", "OPS-7")
+    assert "ticket: OPS-7\n" in inside("runs", told["runs"][0]["run"]).out
+
+
+def test_every_command_that_writes_needs_the_ticket_that_a_context_demands(inside: Inside) -> None:
+    """set, unset, rollback and reset too; what does not match names the pattern."""
+    add = ("context", "add", "c", "--engine", "embedded:e.db", "--ticket-pattern")
+    assert inside(*add, "OPS-[0-9").code == 2
+    assert inside(*add, "OPS-[0-9]+").code == 0
+    shown = inside("context", "show", "c", "--format", "json").json
+    assert faults_of(shown, "output-context.v1.schema.json") == []
+    assert shown["contexts"][0]["ticket_pattern"] == "OPS-[0-9]+"
+    commands = (
+        ("set", "acme", "rrf_k=3"),
+        ("unset", "acme", "rrf_k"),
+        ("rollback", "acme", "--to", "r1"),
+        ("reset", "acme"),
+    )
+    for number, command in enumerate(commands):
+        for wrong in ((), ("--ticket", "OPS-x")):
+            result = inside(*command, "--yes", *wrong, "--context", "c")
+            assert (result.code, "OPS-[0-9]+" in result.err) == (6, True)
+        done = inside(*command, "--yes", "--ticket", f"OPS-{number}", "--context", "c")
+        assert done.code == 0, done.err
+    assert [one["reason"] for one in inside.events()] == [
+        f"[ticket: OPS-{number}]" for number in range(len(commands))
+    ]
+
+
+def test_a_fleet_demands_a_ticket_and_a_review_says_so(inside: Inside) -> None:
+    """plan records it, check tells it, apply asks for it; a pattern that is none is a finding at its place."""
+    inside.write("fleet.yaml", "fleet: default\nticket_pattern: 'OPS-[0-9]+'\n")
+    inside.write("acme.yaml", ACME)
+    told = inside("check", "--live", *ENGINE).out
+    assert "apply --fleet default will ask: --ticket ID\n" in told
+    assert inside("plan", "-o", "p.json", *ENGINE).code == 0
+    assert json.loads(inside.read("p.json"))["plan"]["limits"]["tickets"] == ["OPS-[0-9]+"]
+    refused = inside("apply", "p.json", *ENGINE)
+    assert (refused.code, "fleet default (fleet.yaml:2)" in refused.err) == (6, True)
+    assert inside("apply", "p.json", "--ticket", "OPS-1", *ENGINE).code == 0
+    inside.write("fleet.yaml", "fleet: default\nticket_pattern: 'a)|(b'\n")
+    (finding,) = inside("validate", "--format", "json").json["findings"]
+    assert (finding["rule"], finding["line"], finding["column"]) == ("bad-value", 2, 17)
 
 
 def test_two_runs_at_once_end_in_one_of_the_two_sets(inside: Inside) -> None:
