@@ -60,7 +60,7 @@ def apply_plan_file(
     live = read_all(
         session.engine, [one.tenant for one in plan.tenants], workers=options.parallelism
     )
-    moved = _moved(session, plan, live, options)
+    moved = _moved(session, plan, live, options, repository, fleet)
     left_out = {one.tenant for one in moved}
     kept = replace(
         plan,
@@ -70,7 +70,7 @@ def apply_plan_file(
             if one.tenant not in left_out
         ),
     )
-    if here:
+    if here or repository.claims:
         refuse_changed_evidence(kept, repository)
     refuse_new_findings(session, kept, live, repository, fleet)
     return push(
@@ -98,14 +98,27 @@ def _read(session: Session, path: Path) -> Plan:
 
 
 def _moved(
-    session: Session, plan: Plan, live: Mapping[str, LiveSet], options: PushOptions
+    session: Session,
+    plan: Plan,
+    live: Mapping[str, LiveSet],
+    options: PushOptions,
+    repository: Repository,
+    fleet: Document | None,
 ) -> list[TenantOutcome]:
-    """The tenants that moved since the plan; with `--on-conflict stop` they end it."""
+    """The tenants that moved since the plan, live or in their files; with `--on-conflict stop` they end it."""
+    from knobctl.changes.asked_again import asked_otherwise
     from knobctl.changes.replanning import is_applied, moved_since
 
     if is_applied(plan, live):
         raise ConflictError("the plan is applied already; nothing was written.", hint=AGAIN)
     moved = moved_since(plan, live, session.catalogue)
+    gone = {one.tenant for one in moved}
+    moved += asked_otherwise(
+        [one for one in plan.changing if one.tenant not in gone],
+        repository,
+        fleet,
+        is_file=lambda source: (session.cwd / source).is_file(),
+    )
     if moved and options.on_conflict == "stop":
         refuse_moved(session, plan, moved, hint=AGAIN)
     return moved
