@@ -45,6 +45,27 @@ def in_child(arguments: tuple[str, ...], prepare: Callable[[], None]) -> tuple[i
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), said
 
 
+def dying_at(record: int, *, noted: bool) -> type[Journal]:
+    """A journal at one record of which its process dies of SIGKILL, in whatever thread writes it.
+
+    Args:
+        record: Which, counted from 1.
+        noted: Whether the record itself is written; else it dies in place of it.
+    """
+    records = itertools.count(1)
+
+    class Dying(Journal):
+        def _append(self, *said: Mapping[str, Any]) -> None:
+            mine = [next(records) for _ in said]
+            if record in mine:
+                whole = mine.index(record) + noted
+                super()._append(*said[:whole])
+                os.kill(os.getpid(), signal.SIGKILL)
+            super()._append(*said)
+
+    return Dying
+
+
 def killed_at(inside: Inside, record: int, *arguments: str, noted: bool) -> bool:
     """Run a command that is killed at a record of its journal, counted from 1.
 
@@ -58,21 +79,10 @@ def killed_at(inside: Inside, record: int, *arguments: str, noted: bool) -> bool
         Whether it lived to write so many: False where it ended before.
     """
 
-    records = itertools.count(1)
-
-    class Dying(Journal):
-        """Dies of SIGKILL at one record, in whatever thread writes it."""
-
-        def _append(self, *said: Mapping[str, Any]) -> None:
-            mine = [next(records) for _ in said]
-            if record in mine:
-                whole = mine.index(record) + noted
-                super()._append(*said[:whole])
-                os.kill(os.getpid(), signal.SIGKILL)
-            super()._append(*said)
-
     def prepare() -> None:
-        pytest.MonkeyPatch().setattr(run_folder, "Journal", Dying)  # the child is ours alone
+        pytest.MonkeyPatch().setattr(
+            run_folder, "Journal", dying_at(record, noted=noted)
+        )  # the child is ours alone
 
     assert inside.folder.exists()
     code, said = in_child(arguments, prepare)
