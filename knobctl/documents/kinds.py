@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 KIND_KEYS: Final = frozenset(kind.value for kind in Kind)
 TENANT_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?\Z")
 _FIELDS: Final = frozenset({name for names in KEY_ORDER.values() for name in names} - KIND_KEYS)
+_ANSWER: Final = frozenset({"version", "command", "outcome", "exit_code"})
+"""What every answer of ours has; some say fleet or tenant beside it, and pipelines leave them lying about."""
 _ONE_OF: Final = "exactly one of tenant, layer, policy, waiver and fleet says what a document is"
 
 
@@ -54,6 +56,9 @@ def _sort(
     text: Text, tree: Tree, index: int, result: Sorted, *, named: bool, tenant: str | None
 ) -> None:
     value = tree.value
+    if isinstance(value, dict) and value.keys() >= _ANSWER:
+        _pass_over_answer(text, tree, result, named=named)
+        return
     if isinstance(value, dict):
         kinds = KIND_KEYS & value.keys()
         if len(kinds) == 1:
@@ -68,6 +73,15 @@ def _sort(
         result.documents.append(_document(text, adopted, index, Kind.TENANT, result.findings))
     elif (problem := _problem(text, tree, named=named)) is not None:
         result.findings.append(problem)
+    else:
+        result.strangers += 1
+
+
+def _pass_over_answer(text: Text, tree: Tree, result: Sorted, *, named: bool) -> None:
+    if named:
+        start = tree.spot.start
+        message = "this is what a command answered, no document"
+        result.findings.append(_unknown(text, start, start, message, _ONE_OF))
     else:
         result.strangers += 1
 
