@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from knobctl.text import count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from knobctl.changes.plan import TenantPlan
     from knobctl.changes.probing import Answers
-    from knobctl.changes.waves import Canary
+    from knobctl.changes.waves import Canary, Group
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +55,8 @@ def measured(before: Answers, after: Answers) -> tuple[Measure, ...]:
 class Wave:
     """What became of one wave."""
 
+    name: str
+    """As `waves.Group` has it."""
     tenants: tuple[str, ...]
     verdict: str = "not begun"
     """`held`, `worse`, `not written`, `not asked`, `interrupted` or `not begun`; of a dry run the first two."""
@@ -83,7 +84,7 @@ class Wave:
 
 
 def judged(
-    wave: Sequence[TenantPlan],
+    group: Group,
     before: Mapping[str, Answers],
     after: Mapping[str, Answers],
     canary: Canary,
@@ -98,7 +99,8 @@ def judged(
         key=lambda found: (-found[1].worse, found[0], found[1].metric != "answers_lost"),
     )
     return Wave(
-        tenants=tuple(one.tenant for one in wave),
+        name=group.name,
+        tenants=tuple(one.tenant for one in group.tenants),
         verdict="worse" if breaches else "held",
         rounds=rounds,
         measures=measures,

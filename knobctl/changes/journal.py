@@ -389,7 +389,8 @@ def _take(run: Run, record: Mapping[str, Any]) -> None:
                 outcome = taken_back(outcome, progress.intent.base_revision)
             progress.outcome = outcome
         case "rollout":
-            run.unjudged = record["waves"]
+            waves = record["waves"]  # older journals have their number alone
+            run.unjudged = waves if isinstance(waves, int) else len(waves)
         case "judged":
             run.unjudged -= 1
         case "taking_back":

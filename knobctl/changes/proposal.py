@@ -79,7 +79,9 @@ class Done:
         if self.rolled and self.rolled.taken_back:
             stuck = {one.outcome for one in self.outcomes if one.tenant in self.rolled.stuck}
             return bool(stuck - {Outcome.CONFLICT})
-        if self.rolled and any(wave.verdict != "held" for wave in self.rolled.waves):
+        if self.rolled and any(
+            wave.verdict not in {"held", "passed over"} for wave in self.rolled.waves
+        ):
             return False
         return self.run is not None and any(one.outcome not in SETTLED for one in self.outcomes)
 

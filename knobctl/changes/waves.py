@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from knobctl.changes.limits import share
+from knobctl.checks.selecting import make_selection
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,8 +30,11 @@ _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 class Canary:
     """What the command line asks for."""
 
-    sizes: tuple[str, ...]
-    """How many of the changing tenants are written by the end of each wave: `5`, `10%`."""
+    sizes: tuple[str, ...] = ()
+    """How many of the changing tenants are written by the end of each wave: `5`, `10%`. With labels:
+    of those that the first label names."""
+    labels: tuple[str, ...] = ()
+    """Whose tenants are a wave each, in this order: `region=eu`."""
     bake: str
     max_worse: str
 
@@ -48,6 +52,23 @@ class Canary:
     def bound(self) -> Fraction:
         """By how much a tenant's metrics may worsen, from 0 to 1."""
         return share(self.max_worse)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The tenants of one wave: they are written together, and then watched."""
+
+    size: str = ""
+    """The size that made it, if one did."""
+    label: str = ""
+    """The label that its tenants have, if one was asked for."""
+    tenants: tuple[TenantPlan, ...]
+
+    @property
+    def name(self) -> str:
+        """What people call it: `canary 5%`, `region=eu`, `canary 5% of region=eu`."""
+        canary = f"canary {self.size}" if self.size else ""
+        return " of ".join(part for part in (canary, self.label) if part)
 
 
 def seconds(text: str) -> int:
@@ -78,22 +99,65 @@ def size_of(text: str, total: int) -> int:
     return min(int(text), total)
 
 
+def duration(whole_s: int) -> str:
+    """Write seconds as `seconds` reads them, in the largest unit that leaves none over."""
+    unit = next(one for one in reversed(_SECONDS) if whole_s % _SECONDS[one] == 0)
+    return f"{whole_s // _SECONDS[unit]}{unit}" if whole_s else "0s"
+
+
 def waves_of(
-    tenants: Sequence[TenantPlan], sizes: Sequence[str], watched: Callable[[TenantPlan], bool]
-) -> list[tuple[TenantPlan, ...]]:
+    tenants: Sequence[TenantPlan], canary: Canary, watched: Callable[[TenantPlan], bool]
+) -> tuple[list[Group], tuple[str, ...]]:
     """Choose the waves that are watched: the same for the same plan, whoever asks.
 
-    Tenants that have probes come first. Among them every kind of change comes once before one comes
-    twice, the kind of most tenants first; within a kind those with the most fields changed lead, and
-    the digest of the name decides, so that no wave is the beginning of the alphabet.
+    Every label is a wave of the tenants that have it and are in none before. Sizes come first, and
+    are taken of the first label's tenants: who names an order wants nobody else before them.
 
     Args:
         tenants: Those that change.
-        sizes: How many of them are written by the end of each wave.
+        canary: What is asked for.
         watched: Whether a tenant has probes.
+
+    Returns:
+        The waves, none of them empty; the labels that no tenant has which changes.
+
+    Raises:
+        UsageError: If a size is none, or a label has no value.
+    """
+    labelled, left = [], list(tenants)
+    for label in dict.fromkeys(canary.labels):
+        wanted = make_selection(labels=[label])
+        mine = [one for one in left if wanted.takes_labels(one.labels)]
+        left = [one for one in left if not wanted.takes_labels(one.labels)]
+        labelled.append(Group(label=label, tenants=_by_name(mine)))
+    nobody = tuple(one.label for one in labelled if not one.tenants)
+    groups = [one for one in labelled if one.tenants]
+    first = groups[0] if groups else Group(tenants=tuple(left))
+    sized = _sized(first, canary.sizes, watched)
+    taken = {one.tenant for group in sized for one in group.tenants}
+    groups = [_without(one, taken) for one in groups]
+    return [*sized, *(one for one in groups if one.tenants)], nobody
+
+
+def _without(group: Group, taken: set[str]) -> Group:
+    return replace(group, tenants=tuple(one for one in group.tenants if one.tenant not in taken))
+
+
+def _by_name(tenants: Sequence[TenantPlan]) -> tuple[TenantPlan, ...]:
+    return tuple(sorted(tenants, key=lambda one: one.tenant))
+
+
+def _sized(
+    group: Group, sizes: Sequence[str], watched: Callable[[TenantPlan], bool]
+) -> list[Group]:
+    """The first tenants of a group, by sizes.
+
+    Those that have probes come first. Among them every kind of change comes once before one comes
+    twice, the kind of most tenants first; within a kind the digest of the name decides, so that no
+    wave is the beginning of the alphabet.
     """
     kinds: dict[tuple[tuple[str, str], ...], list[TenantPlan]] = defaultdict(list)
-    for one in tenants:
+    for one in group.tenants:
         kinds[tuple((change.field_path, change.op.value) for change in one.changes)].append(one)
     turns: list[tuple[bool, int, int, str, TenantPlan]] = []
     for same in kinds.values():
@@ -103,11 +167,11 @@ def waves_of(
             turns.append((unwatched, seen[unwatched], -len(same), _digest(one.tenant), one))
             seen[unwatched] += 1
     ordered = [one for *_, one in sorted(turns, key=lambda turn: turn[:4])]
-    ends = sorted(size_of(size, len(ordered)) for size in sizes)
-    starts = [0, *ends]
+    ends = sorted((size_of(size, len(ordered)), size) for size in sizes)
+    starts = [0, *(end for end, _ in ends)]
     return [
-        tuple(sorted(ordered[start:end], key=lambda one: one.tenant))
-        for start, end in zip(starts, ends, strict=False)
+        Group(size=size, label=group.label, tenants=_by_name(ordered[start:end]))
+        for start, (end, size) in zip(starts, ends, strict=False)
         if end > start
     ]
 

@@ -76,6 +76,7 @@ def command(
     prune: bool,
     max_pruned: int | None,
     canary: tuple[str, ...],
+    wave: tuple[str, ...],
     bake: str | None,
     max_worse: str | None,
     parallelism: int,
@@ -86,8 +87,9 @@ def command(
     something moved since. A run that was interrupted or killed is finished with --resume RUN.
     A live tenant without a document is left alone; --prune resets such tenants, of the whole
     repository, and as many as a limit allows.
-    With --canary a first wave is watched: the probes of the fleet document are asked before and
-    after, and what was written is taken back where a tenant is answered worse (exit 11).
+    With --canary and --wave it goes in waves that are watched: the probes of the fleet document are
+    asked before and after, and all that was written is taken back where a tenant is answered worse
+    (exit 11). With --dry-run the waves are shown, and what the probes say of the planned sets.
     """
     from knobctl.changes.guards import read_allowances
     from knobctl.changes.limits import share
@@ -102,7 +104,7 @@ def command(
         dry_run=dry_run,
         on_conflict=on_conflict,
         parallelism=parallelism,
-        canary=canary_of(canary, bake, max_worse, resumes=resume is not None),
+        canary=canary_of(canary, wave, bake, max_worse, resumes=resume is not None),
     )
     read_allowances(allow)
     if max_share:

@@ -1,4 +1,4 @@
-"""`apply --canary`: the options, and the waves of a push."""
+"""`apply --canary` and `--wave`: the options, and the waves of a push."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_WORSE = "2%"
 
 
 def canary_options(function: F) -> F:
-    """Give a command `--canary`, `--bake` and `--max-worse`; it receives `canary`, `bake` and `max_worse`."""
+    """Give a command `--canary`, `--wave`, `--bake` and `--max-worse`; it receives them by these names."""
     options = [
         click.option(
             "--canary",
@@ -32,15 +32,22 @@ def canary_options(function: F) -> F:
             "everything back where they are answered worse; repeatable for further waves, each up to that size.",
         ),
         click.option(
+            "--wave",
+            multiple=True,
+            metavar="LABEL=VALUE",
+            help="Write the tenants with this label as a wave that is watched so, before all others; repeatable, "
+            "in this order. A --canary beside it is taken of the first one's tenants.",
+        ),
+        click.option(
             "--bake",
             metavar="DURATION",
-            help=f"How long a wave of --canary is watched, such as 30s, 10m or 2h; {BAKE} where nothing says.",
+            help=f"How long each wave is watched, such as 30s, 10m or 2h; {BAKE} where nothing says.",
         ),
         click.option(
             "--max-worse",
             metavar="P%",
             help="By how much of its questions a tenant's below_threshold or empty contexts may grow, and how "
-            f"much of its answers may be lost, before a canary goes back; {MAX_WORSE} where nothing says.",
+            f"much of its answers may be lost, before all goes back; {MAX_WORSE} where nothing says.",
         ),
     ]
     for option in reversed(options):
@@ -49,37 +56,44 @@ def canary_options(function: F) -> F:
 
 
 def canary_of(
-    sizes: tuple[str, ...], bake: str | None, max_worse: str | None, *, resumes: bool
+    sizes: tuple[str, ...],
+    labels: tuple[str, ...],
+    bake: str | None,
+    max_worse: str | None,
+    *,
+    resumes: bool,
 ) -> Canary | None:
-    """Read the options; None where no canary is asked for.
+    """Read the options; None where no waves are asked for.
 
     Raises:
-        UsageError: If one cannot be read, or says nothing without --canary.
+        UsageError: If one cannot be read, or says nothing without --canary or --wave.
     """
     from knobctl.changes.limits import share
     from knobctl.changes.waves import Canary, seconds, size_of
+    from knobctl.checks.selecting import make_selection
 
-    if not sizes:
+    if not (sizes or labels):
         if bake is not None or max_worse is not None:
             name = "--bake" if bake is not None else "--max-worse"
-            raise UsageError(f"{name} says nothing without --canary")
+            raise UsageError(f"{name} says nothing without --canary or --wave")
         return None
     if resumes:
         raise UsageError(
             "a run is resumed as it was begun",
-            hint="for a canary of what is left, apply again: it writes only what differs",
+            hint="for waves of what is left, apply again: it writes only what differs",
         )
     for size in sizes:
         size_of(size, 1)
+    make_selection(labels=labels)
     seconds(bake or BAKE)
     share(max_worse or MAX_WORSE)
-    return Canary(sizes=sizes, bake=bake or BAKE, max_worse=max_worse or MAX_WORSE)
+    return Canary(sizes=sizes, labels=labels, bake=bake or BAKE, max_worse=max_worse or MAX_WORSE)
 
 
 def in_waves(
     session: Session, proposal: Proposal, canary: Canary | None, *, parallelism: int
 ) -> Proposal:
-    """The proposal, with its waves where a canary is asked for and something changes.
+    """The proposal, with its waves where they are asked for and something changes.
 
     Raises:
         RefusedError: If nothing would be watched; nothing was written.

@@ -260,7 +260,8 @@ def _in_waves(
     """Write in waves where there are some; None where all is written at once."""
     if proposal.rollout is None:
         return None
-    from knobctl.changes.rollout import Watch, roll_out
+    from knobctl.changes.rolling_out import roll_out
+    from knobctl.changes.watching import Watch
 
     watch = Watch(clock=time.monotonic, pause=time.sleep, tell=session.notice)
     return roll_out(proposal.rollout, way, watch, lambda _: step())

@@ -19,9 +19,11 @@ from knobctl.changes.guard_metrics import Measure, breach_words, measured
 from knobctl.changes.outcomes import Outcome, TenantOutcome, exit_code, taken_back
 from knobctl.changes.plan import TenantPlan, plan_tenant
 from knobctl.changes.probing import Answers, Probes
-from knobctl.changes.rollout import Rolled, Watch, prepared_rollout, roll_out
+from knobctl.changes.rolling_out import roll_out
+from knobctl.changes.rollout import Rolled, prepared_rollout
 from knobctl.changes.run_folder import RunFolder
-from knobctl.changes.waves import Canary, seconds, size_of, waves_of
+from knobctl.changes.watching import Watch
+from knobctl.changes.waves import Canary, Group, duration, seconds, size_of, waves_of
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.reader import read_text
 from knobctl.engine.embedded import open_embedded
@@ -33,7 +35,7 @@ from knobctl.server.opening import open_services
 from knobctl.server.retrieval.model import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 CATALOGUE = load_catalogue()
@@ -42,6 +44,14 @@ CATALOGUE = load_catalogue()
 def planned(tenant: str, **knobs: float) -> TenantPlan:
     live = LiveSet(tenant=tenant, knobs={}, revision="")
     return plan_tenant(CATALOGUE, live, CATALOGUE.canonical(knobs))
+
+
+def asked_for(*sizes: str, labels: tuple[str, ...] = ()) -> Canary:
+    return Canary(sizes=sizes, labels=labels, bake="0s", max_worse="2%")
+
+
+def names(groups: Sequence[Group]) -> list[list[str]]:
+    return [[one.tenant for one in group.tenants] for group in groups]
 
 
 def test_sizes_and_durations() -> None:
@@ -54,6 +64,15 @@ def test_sizes_and_durations() -> None:
         7200,
         86400,
     ]
+    assert [duration(one) for one in (0, 59, 90, 600, 5400, 7200, 172800)] == [
+        "0s",
+        "59s",
+        "90s",
+        "10m",
+        "90m",
+        "2h",
+        "2d",
+    ]
 
 
 def test_every_kind_of_change_comes_before_one_comes_twice() -> None:
@@ -62,9 +81,48 @@ def test_every_kind_of_change_comes_before_one_comes_twice() -> None:
     tenants += [planned(f"b{index}", mmr_lambda=0.5) for index in range(2)]
     tenants += [planned("c0", rrf_k=30, mmr_lambda=0.5)]
     tenants += [planned(f"u{index}", recency_window_hours=9) for index in range(9)]
-    (first, second) = waves_of(tenants, ["3", "6"], lambda one: not one.tenant.startswith("u"))
-    assert [one.tenant[0] for one in first] == ["a", "b", "c"]
-    assert [one.tenant[0] for one in second] == ["a", "a", "b"]
+    groups, _ = waves_of(tenants, asked_for("3", "6"), lambda one: one.tenant[0] != "u")
+    assert [[name[0] for name in group] for group in names(groups)] == [
+        ["a", "b", "c"],
+        ["a", "a", "b"],
+    ]
+
+
+def labelled(tenant: str, **labels: str) -> TenantPlan:
+    return replace(planned(tenant, rrf_k=30), labels=labels)
+
+
+def test_every_label_is_a_wave_of_those_that_no_earlier_one_has() -> None:
+    """In the order given; a label that nobody has is told; the rest has none of them."""
+    tenants = [
+        labelled("a", ring="1", region="eu"),
+        labelled("b", region="eu"),
+        labelled("c", region="us"),
+        labelled("d"),
+    ]
+    asked = asked_for(labels=("ring=1", "region=mars", "region=eu", "region=us", "ring=1"))
+    groups, nobody = waves_of(tenants, asked, lambda _: True)
+    assert names(groups) == [["a"], ["b"], ["c"]]
+    assert [one.name for one in groups] == ["ring=1", "region=eu", "region=us"]
+    assert nobody == ("region=mars",)
+
+
+def test_sizes_are_taken_of_the_first_label() -> None:
+    """Who says which region is first wants none of another before it."""
+    tenants = [labelled(f"e{number}", region="eu") for number in range(4)]
+    tenants += [labelled(f"u{number}", region="us") for number in range(4)]
+    asked = asked_for("1", "50%", labels=("region=us", "region=eu"))
+    groups, _ = waves_of(tenants, asked, lambda _: True)
+    assert [one.name for one in groups] == [
+        "canary 1 of region=us",
+        "canary 50% of region=us",
+        "region=us",
+        "region=eu",
+    ]
+    assert [len(one.tenants) for one in groups] == [1, 1, 2, 4]
+    assert {name[0] for group in names(groups)[:3] for name in group} == {"u"}
+    whole, _ = waves_of(tenants, asked_for("100%", labels=("region=us",)), lambda _: True)
+    assert [one.name for one in whole] == ["canary 100% of region=us"]
 
 
 @settings(max_examples=50)
@@ -77,12 +135,12 @@ def test_waves_are_the_same_in_any_order_and_hold_each_tenant_once(
 ) -> None:
     """Whoever plans the same, watches the same tenants; a size that adds nobody is no wave."""
     tenants = [planned(f"t{number}", rrf_k=30 + number % 3) for number in numbers]
-    texts = [str(size) for size in sizes]
-    waves = waves_of(tenants, texts, lambda one: one.tenant.endswith("1"))
-    names = [one.tenant for wave in waves for one in wave]
-    assert len(names) == len(set(names)) == min(max(sizes), len(tenants))
-    assert all(waves)
-    again = waves_of(tenants[::-1], texts, lambda one: one.tenant.endswith("1"))
+    asked = asked_for(*map(str, sizes))
+    waves, _ = waves_of(tenants, asked, lambda one: one.tenant.endswith("1"))
+    found = [name for group in names(waves) for name in group]
+    assert len(found) == len(set(found)) == min(max(sizes), len(tenants))
+    assert all(names(waves))
+    again, _ = waves_of(tenants[::-1], asked, lambda one: one.tenant.endswith("1"))
     assert again == waves
 
 

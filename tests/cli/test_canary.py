@@ -158,7 +158,7 @@ def test_text_says_what_is_watched_and_what_was_found(fleet: Inside) -> None:
     assert result.code == 11
     lines = result.out.splitlines()
     assert lines[-8:-1] == [
-        "wave 1  1 tenant (acme), asked 3 questions, once",
+        "wave 1  canary 5: 1 tenant (acme), asked 3 questions, once",
         "then    nothing: no tenant is left",
         "back    all of it, where a tenant loses more than 2% of its answers, or where below_threshold",
         "        or empty contexts grow by more than 2% of its questions",
@@ -335,8 +335,8 @@ def test_a_canary_that_watches_nothing_is_refused(fleet: Inside) -> None:
     some = fleet("apply", "--canary", "2", *NOW)
     assert some.code == 6
     assert some.err == (
-        "refused: no probe questions for 1 of the 2 tenants of the canary (bolt); a canary that watches nothing"
-        " is no canary.\n"
+        "refused: no probe questions for 1 of the 2 tenants of wave 1, canary 2 (bolt); a wave that watches nothing"
+        " is none.\n"
         "  Nothing was written. Add questions for them to the fleet's probes, or take no more tenants than have"
         " some: --canary 1\n"
     )
@@ -384,13 +384,19 @@ def test_an_engine_that_answers_no_questions_is_refused(inside: Inside) -> None:
 
 def test_a_dry_run_shows_the_waves_and_what_they_would_come_to(fleet: Inside) -> None:
     """The planned sets are asked without being written."""
-    wish(fleet, acme=SILENT, bolt=HARMLESS)
+    wish(fleet, acme=HARMLESS, bolt=SILENT)
     before = state(fleet)
     options = ("--canary", "1", "--canary", "2", "--dry-run", *ENGINE)
     result = fleet("apply", *options)
     assert result.code == 0
-    assert "would be taken back: below_threshold 0 -> 3 of 3" in result.out
-    assert "would hold: below_threshold 0 -> 0 of 3" in result.out
+    assert result.out.splitlines()[-6:] == [
+        "simulated: the probes were asked under the planned sets, nothing was written",
+        "wave 1  canary 1  would hold           below_threshold 0 -> 0 of 3, 0 of 3 answers lost, empty contexts 0 -> 0 of 3",
+        "wave 2  canary 2  would be taken back  below_threshold 0 -> 3 of 3, 3 of 3 answers lost, empty contexts 0 -> 3 of 3",
+        "  bolt: 3 of 3 answers lost (100% worse, bound 2%)",
+        "comes to: stopped in wave 2; 2 tenants written and taken back",
+        "dry run: nothing was written",
+    ]
     answer = pushed(fleet, *options, code=0)
     assert sorted(one["verdict"] for one in answer["rollout"]["waves"]) == ["held", "worse"]
     assert state(fleet) == before
@@ -404,6 +410,162 @@ def test_a_plan_file_goes_in_waves_too(fleet: Inside) -> None:
     assert sorted(outcomes(answer).values()) == ["rolled_back", "skipped"]
 
 
+def labelled(inside: Inside, **regions: str) -> None:
+    """Let tenants' files ask for sets: by tenant, its region and its knobs."""
+    for tenant, said in regions.items():
+        region, lines = said.split(": ", 1)
+        inside.write(
+            f"tenants/{tenant}.yaml",
+            f"tenant: {tenant}\nlabels: {{tier: a, region: {region}}}\nknobs: {{{lines}}}\n",
+        )
+
+
+def test_waves_go_by_label(fleet: Inside) -> None:
+    """In the order given, each watched; what has none of the labels comes after them."""
+    labelled(
+        fleet,
+        acme=f"us: {HARMLESS}",
+        bolt=f"eu: {HARMLESS}",
+        cork=f"eu: {HARMLESS}",
+        delta=f"asia: {SILENT}",
+    )
+    waves = ("--wave", "region=eu", "--wave", "region=us", "--wave", "region=mars")
+    told = pushed(fleet, *waves, *NOW, code=0)["rollout"]
+    assert [(one["name"], one["tenants"], one["verdict"]) for one in told["waves"]] == [
+        ("region=eu", ["bolt", "cork"], "held"),
+        ("region=us", ["acme"], "held"),
+    ]
+    assert (told["wave"], told["nobody"], told["rest"]) == (list(waves[1::2]), ["region=mars"], 1)
+    assert fleet.live("delta") == {"no_match_min_cosine": 0.99}
+
+
+def test_a_wave_by_label_takes_the_earlier_ones_back(fleet: Inside) -> None:
+    """With a canary before it, of its own tenants; the last region is never touched."""
+    labelled(
+        fleet,
+        acme=f"us: {SILENT}",
+        bolt=f"eu: {HARMLESS}",
+        cork=f"eu: {HARMLESS}",
+        delta=f"asia: {HARMLESS}",
+    )
+    before = state(fleet)
+    waves = ("--canary", "1", "--wave", "region=eu", "--wave", "region=us")
+    answer = pushed(fleet, *waves, *NOW, code=11)
+    assert [(one["name"], one["verdict"]) for one in answer["rollout"]["waves"]] == [
+        ("canary 1 of region=eu", "held"),
+        ("region=eu", "held"),
+        ("region=us", "worse"),
+    ]
+    assert outcomes(answer)["delta"] == "skipped"
+    assert [knobs for knobs, _ in state(fleet).values()] == [knobs for knobs, _ in before.values()]
+
+
+def test_a_label_that_nobody_has_watches_nothing(fleet: Inside) -> None:
+    """Refused, for a misspelt label would write all at once; nothing is written."""
+    labelled(fleet, acme=f"us: {HARMLESS}")
+    result = fleet("apply", "--wave", "regoin=us", *NOW)
+    assert result.code == 6
+    assert result.err == (
+        "refused: no tenant that changes has regoin=us: nothing would be watched.\n"
+        "  Nothing was written. Name a label of tenants that change: --wave LABEL=VALUE\n"
+    )
+
+
+def test_a_wave_by_label_is_watched_by_those_of_its_tenants_that_have_probes(
+    fleet: Inside,
+) -> None:
+    """Without any it is refused; with some it says how many."""
+    labelled(fleet, acme=f"us: {HARMLESS}")
+    fleet.write("tenants/bolt.yaml", f"tenant: bolt\nlabels: {{region: us}}\nknobs: {{{SILENT}}}\n")
+    fleet.write("tenants/cork.yaml", f"tenant: cork\nlabels: {{region: eu}}\nknobs: {{{SILENT}}}\n")
+    refused = fleet("apply", "--wave", "region=us", "--wave", "region=eu", *NOW)
+    assert refused.code == 6
+    assert "for 1 of the 1 tenant of wave 2, region=eu (cork)" in refused.err
+    result = fleet("apply", "--wave", "region=us", *NOW)
+    assert result.code == 0
+    assert (
+        "wave 1  region=us: 2 tenants (acme, bolt), 1 of them asked 3 questions, once" in result.out
+    )
+    assert "wave 1: 2 tenants written, 1 of them watched; asking 3 questions" in result.err
+
+
+def test_a_simulation_says_when_it_would_stop_and_what_it_would_cost(fleet: Inside) -> None:
+    """The waves after it are asked too; where all hold, the time of all bakes."""
+    labelled(
+        fleet,
+        acme=f"a: {HARMLESS}",
+        bolt=f"b: {SILENT}",
+        cork=f"c: {SILENT}",
+        delta=f"d: {HARMLESS}",
+    )
+    waves = [part for region in "abcd" for part in ("--wave", f"region={region}")]
+    result = fleet("apply", *waves, "--dry-run", *ENGINE)
+    said = [line.partition("  below")[0].rstrip() for line in result.out.splitlines()[-8:-1]]
+    assert said == [
+        "wave 1  region=a  would hold",
+        "wave 2  region=b  would be taken back",
+        "  bolt: 3 of 3 answers lost (100% worse, bound 2%)",
+        "wave 3  region=c  not reached, worse",
+        "  cork: 3 of 3 answers lost (100% worse, bound 2%)",
+        "wave 4  region=d  not reached",
+        "comes to: stopped in wave 2; 2 tenants written and taken back, 2 tenants never written",
+    ]
+    result = fleet("apply", "--wave", "region=a", "--dry-run", "--bake", "2h", *ENGINE)
+    assert (
+        "comes to: 1 tenant in 1 wave, watched for 2h in all; then 3 tenants, not watched"
+        in result.out
+    )
+
+
+def moving(monkeypatch: pytest.MonkeyPatch, fleet: Inside, *tenants: str) -> None:
+    """Let somebody else write some tenants just before this run does."""
+    real, moved = EmbeddedEngine.replace, set[str]()
+
+    def replace(self: EmbeddedEngine, tenant: str, *sent: Any, **options: Any) -> Receipt:
+        if tenant in tenants and tenant not in moved:
+            moved.add(tenant)
+            with embedded(fleet.folder / "e.db") as other:
+                write(other, tenant, {"rrf_k": 77})
+        return real(self, tenant, *sent, **options)
+
+    monkeypatch.setattr(EmbeddedEngine, "replace", replace)
+
+
+def test_who_moved_is_left_out_of_a_wave_where_that_is_asked_for(
+    fleet: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wave of which all had moved is passed over, and takes no other one back."""
+    labelled(
+        fleet,
+        acme=f"a: {HARMLESS}",
+        bolt=f"a: {HARMLESS}",
+        cork=f"b: {HARMLESS}",
+        delta=f"c: {HARMLESS}",
+    )
+    moving(monkeypatch, fleet, "bolt", "cork")
+    waves = ("--wave", "region=a", "--wave", "region=b")
+    answer = pushed(fleet, *waves, "--on-conflict", "skip", *NOW, code=9)
+    assert [one["verdict"] for one in answer["rollout"]["waves"]] == ["held", "passed_over"]
+    assert outcomes(answer) == {
+        "acme": "applied",
+        "bolt": "conflict",
+        "cork": "conflict",
+        "delta": "applied",
+    }
+    assert listed(fleet)["state"] == "finished"
+
+
+def test_the_rest_is_not_written_where_no_wave_was(
+    fleet: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every tenant of the waves had moved: nothing was watched, so nothing goes on."""
+    labelled(fleet, acme=f"a: {HARMLESS}", delta=f"c: {HARMLESS}")
+    moving(monkeypatch, fleet, "acme")
+    answer = pushed(fleet, "--wave", "region=a", "--on-conflict", "skip", *NOW, code=7)
+    assert outcomes(answer) == {"acme": "conflict", "delta": "skipped"}
+    assert fleet.live("delta") == {}
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -412,9 +574,11 @@ def test_a_plan_file_goes_in_waves_too(fleet: Inside) -> None:
         (("--canary", "many"), "'many' is no size of a wave"),
         (("--canary", "1", "--bake", "ten"), "'ten' is no duration"),
         (("--canary", "1", "--max-worse", "2"), "'2' is no share"),
-        (("--bake", "10m"), "--bake says nothing without --canary"),
-        (("--max-worse", "1%"), "--max-worse says nothing without --canary"),
+        (("--bake", "10m"), "--bake says nothing without --canary or --wave"),
+        (("--max-worse", "1%"), "--max-worse says nothing without --canary or --wave"),
         (("--canary", "1", "--resume", "abc"), "a run is resumed as it was begun"),
+        (("--wave", "region"), "'region'"),
+        (("--wave", "ring=1", "--resume", "abc"), "a run is resumed as it was begun"),
     ],
 )
 def test_options_that_say_nothing_are_refused(

@@ -1,0 +1,143 @@
+"""Watches a wave that is written: asks its probes until the bake is over, or something is worse."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from knobctl.changes.apply import OnConflict
+from knobctl.changes.guard_metrics import Wave, judged
+from knobctl.changes.outcomes import Outcome
+from knobctl.changes.probing import Answers, answers_in_force, answers_under
+from knobctl.changes.waves import EVERY_S
+from knobctl.errors import EngineError
+from knobctl.text import count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from knobctl.changes.apply import Push
+    from knobctl.changes.outcomes import TenantOutcome
+    from knobctl.changes.plan import TenantPlan
+    from knobctl.changes.rollout import Rollout
+    from knobctl.changes.waves import Group
+    from knobctl.engine.interface import Engine
+
+LOOK_S: Final = 0.2
+"""How often a bake looks whether it was asked to stop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """How a push in waves passes its time."""
+
+    clock: Callable[[], float]
+    """Seconds that only grow."""
+    pause: Callable[[float], object]
+    """Waits for some seconds."""
+    tell: Callable[[str], object]
+    """Tells the person what is done now."""
+
+
+def watched(
+    number: int,
+    written: Sequence[TenantOutcome],
+    rollout: Rollout,
+    push: Push,
+    watch: Watch,
+) -> Wave:
+    """Ask the probes of a wave that is written, and judge it.
+
+    Args:
+        number: Which, from 1.
+        written: What became of its tenants.
+        rollout: All waves.
+        push: How they are written.
+        watch: How the time passes.
+    """
+    group = rollout.groups[number - 1]
+    if push.stop.is_set():
+        return unwatched(group, "interrupted")
+    skips = push.on_conflict is OnConflict.SKIP
+    passed = {Outcome.APPLIED, Outcome.UNCHANGED} | ({Outcome.CONFLICT} if skips else set())
+    failed = next((one for one in written if one.outcome not in passed), None)
+    if failed:
+        why = f"wave {number} was not written whole: {failed.tenant} is {failed.outcome.value}"
+        return unwatched(group, "not written", why)
+    there = {one.tenant for one in written if one.outcome is not Outcome.CONFLICT}
+    if not there:
+        return unwatched(group, "passed over")
+    asked = [one for one in group.tenants if one.tenant in there & rollout.questions.keys()]
+    if not asked:
+        why = f"wave {number} shows nothing: no tenant that has probes was written"
+        return unwatched(group, "not asked", why)
+    questions = sum(len(rollout.questions[one.tenant]) for one in asked)
+    what = f"{count(len(there), 'tenant')} written"
+    if len(asked) < len(there):
+        what += f", {len(asked):,} of them watched"
+    watch.tell(
+        f"wave {number}: {what}; asking {count(questions, 'question')}, {rollout.canary.how_long}"
+    )
+    return _baked(group, asked, rollout, push, watch)
+
+
+def unwatched(group: Group, verdict: str, why: str | None = None) -> Wave:
+    """A wave whose probes were not asked."""
+    names = tuple(one.tenant for one in group.tenants)
+    return Wave(name=group.name, tenants=names, verdict=verdict, why=why)
+
+
+def _baked(
+    group: Group, asked: Sequence[TenantPlan], rollout: Rollout, push: Push, watch: Watch
+) -> Wave:
+    """Ask again and again until the time is over, something is worse, or the run shall stop."""
+    end = watch.clock() + rollout.canary.bake_s
+    before = dict(rollout.before)
+    found = unwatched(group, "not begun")
+    while True:
+        begun = watch.clock()
+        try:
+            after = _round(asked, before, rollout, push.engine)
+        except EngineError as error:
+            why = f"the probes could not be asked: {error.message}"
+            return replace(found, verdict="not asked", why=why)
+        found = judged(group, before, after, rollout.canary, rounds=found.rounds + 1)
+        if found.breaches or watch.clock() >= end:
+            return found
+        again = min(begun + EVERY_S, end)
+        while not push.stop.is_set() and (left := again - watch.clock()) > 0:
+            watch.pause(min(LOOK_S, left))
+        if push.stop.is_set():
+            return replace(found, verdict="interrupted")
+
+
+def _round(
+    asked: Sequence[TenantPlan], before: dict[str, Answers], rollout: Rollout, engine: Engine
+) -> dict[str, Answers]:
+    """Ask once. Where documents came or went meanwhile, both sets are asked on what there is now."""
+    questions = rollout.questions
+    after = asked_of(
+        asked,
+        lambda one: answers_in_force(engine, one.tenant, questions[one.tenant]),
+        rollout.parallelism,
+    )
+    moved = [
+        one
+        for one in asked
+        if after[one.tenant].corpus_version != before[one.tenant].corpus_version
+    ]
+    before |= asked_of(
+        moved,
+        lambda one: answers_under(engine, one.tenant, one.existing, questions[one.tenant]),
+        rollout.parallelism,
+    )
+    return after
+
+
+def asked_of(
+    tenants: Sequence[TenantPlan], ask: Callable[[TenantPlan], Answers], parallelism: int
+) -> dict[str, Answers]:
+    """Ask about tenants, some at a time; by tenant."""
+    with ThreadPoolExecutor(max_workers=parallelism, thread_name_prefix="probe") as pool:
+        return dict(zip((one.tenant for one in tenants), pool.map(ask, tenants), strict=True))
