@@ -67,6 +67,7 @@ class Seen:
     method: str
     headers: Mapping[str, str]
     body: Any
+    at: float = field(default_factory=time.monotonic)
 
 
 @dataclass

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from knobctl.changes.journal_writing import Journal
     from knobctl.changes.plan import TenantPlan
     from knobctl.engine.interface import Engine, LiveSet
+    from knobctl.engine.pace import Pace
     from knobctl.knobs import Catalogue
 
 
@@ -54,6 +55,8 @@ class Push:
     """By tenant, writes of an earlier attempt of which it is not known what became: they are sent
     again just as they were."""
     parallelism: int = 4
+    pace: Pace | None = None
+    """The turns of all requests of this run; None where nobody limits them."""
     on_conflict: OnConflict = OnConflict.STOP
     stop: Event = field(default_factory=Event)
     """Set from outside: finish the writes in flight, begin none."""
@@ -146,7 +149,7 @@ def _noted(
 
 
 def _one_tenant(tenant: TenantPlan, intent: Intent, push: Push, halt: Event) -> TenantOutcome:
-    if push.stop.is_set() or halt.is_set():
+    if not _may_begin(push, halt):
         if tenant.tenant in push.sent:
             return not_established(intent)
         outcome = _skipped(tenant)
@@ -156,6 +159,13 @@ def _one_tenant(tenant: TenantPlan, intent: Intent, push: Push, halt: Event) -> 
             halt.set()
     push.journal.tell(outcome)
     return outcome
+
+
+def _may_begin(push: Push, halt: Event) -> bool:
+    if push.stop.is_set() or halt.is_set():
+        return False
+    # What waits for its turn is not in flight yet: a stop is not kept waiting for it.
+    return push.pace is None or (push.pace.begin(push.stop) and not halt.is_set())
 
 
 def _unchanged(tenant: TenantPlan) -> TenantOutcome:

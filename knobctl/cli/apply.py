@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @prune_options
 @canary_options
 @parallelism_option
-@common_options(engine=True)
+@common_options(engine=True, rate=True)
 def command(
     settings: Settings,
     paths: tuple[str, ...],

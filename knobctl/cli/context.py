@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from knobctl.cli.options import Settings, common_options
+from knobctl.engine.pace import MOST_PER_S
 from knobctl.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def complete_contexts(_ctx: click.Context, _param: click.Parameter, incomplete: 
 
 @click.group()
 def command() -> None:
-    """Named engines: URL, fleet, schema, token source, CA bundle, proxy, whether it is production.
+    """Named engines: URL, fleet, schema, token source, CA bundle, proxy, rate, whether it is production.
 
     A flag beats a variable, a variable beats the context, and without a context there is embedded:.
     """
@@ -97,6 +98,12 @@ def use(settings: Settings, name: str) -> ExitCode:
 )
 @click.option("--proxy", metavar="URL", help="The proxy on the way to the engine.")
 @click.option(
+    "--rate",
+    type=click.IntRange(1, MOST_PER_S),
+    metavar="N",
+    help="Requests a second that the engine gets at most from one run.",
+)
+@click.option(
     "--production",
     is_flag=True,
     help="Mark it: plain http:// and --insecure are refused; pushes need consent, a reason and a ticket.",
@@ -120,6 +127,7 @@ def add(
     token_command: str | None,
     ca_bundle: Path | None,
     proxy: str | None,
+    rate: int | None,
     production: bool,
     ticket_pattern: str | None,
     replace: bool,
@@ -144,6 +152,7 @@ def add(
             "token_command": _words(token_command),
             "ca_bundle": _absolute(ca_bundle),
             "proxy": proxy,
+            "rate": rate,
             "production": production,
             "ticket_pattern": ticket_pattern,
         }

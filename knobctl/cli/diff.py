@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 )
 @click.option("--exit-code", is_flag=True, help="Exit 3 where something differs.")
 @parallelism_option
-@common_options(engine=True, formats=("text", "json", "markdown"))
+@common_options(engine=True, rate=True, formats=("text", "json", "markdown"))
 def command(
     settings: Settings,
     paths: tuple[str, ...],

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--exit-zero", is_flag=True, help="Exit 0 for drift and findings too.")
 @parallelism_option
-@common_options(engine=True, formats=("text", "json", "markdown"))
+@common_options(engine=True, rate=True, formats=("text", "json", "markdown"))
 def command(
     settings: Settings,
     paths: tuple[str, ...],

@@ -28,6 +28,7 @@ class Settings:
     schema: Path | None = None
     token_file: Path | None = None
     insecure: bool = False
+    rate: int | None = None
     format: str = "text"
     outputs: tuple[tuple[str, Path], ...] = ()
     quiet: bool = False
@@ -161,12 +162,13 @@ bare_set_option = click.option(
 
 
 def common_options(
-    *, engine: bool = False, formats: tuple[str, ...] = ("text", "json")
+    *, engine: bool = False, rate: bool = False, formats: tuple[str, ...] = ("text", "json")
 ) -> Callable[[F], F]:
     """Give a command the common options; it receives them as its first argument, `settings`.
 
     Args:
         engine: Whether the command talks to an engine.
+        rate: Whether it asks for so many tenants that a limit of requests a second is worth an option.
         formats: The formats in which it answers; empty where it answers with no data.
     """
 
@@ -178,7 +180,7 @@ def common_options(
             click.get_current_context().ensure_object(dict)["verbose"] = chosen["verbose"]
             return function(Settings(**chosen), **values)
 
-        options = _options(engine=engine, formats=formats)
+        options = _options(engine=engine, rate=rate, formats=formats)
         wrapped = update_wrapper(wrapper, function)
         names = [option.name for option in options]
         for option in reversed(options):
@@ -198,8 +200,8 @@ def _option(name: str, *flags: str, **attributes: Any) -> _Option:
     return _Option(name, click.option(*flags, name, **attributes))
 
 
-def _options(*, engine: bool, formats: tuple[str, ...]) -> list[_Option]:
-    options: list[_Option] = []
+def _options(*, engine: bool, rate: bool, formats: tuple[str, ...]) -> list[_Option]:
+    options = [_rate_option()] if rate else []
     if engine:
         options += [
             _option(
@@ -298,6 +300,19 @@ def _options(*, engine: bool, formats: tuple[str, ...]) -> list[_Option]:
             help="Fold nothing; more on stderr.",
         ),
     ]
+
+
+def _rate_option() -> _Option:
+    from knobctl.engine.pace import MOST_PER_S
+
+    return _option(
+        "rate",
+        "--rate",
+        envvar="KNOBCTL_RATE",
+        type=click.IntRange(1, MOST_PER_S),
+        metavar="N",
+        help="Requests a second that the engine gets at most; beats the context's.",
+    )
 
 
 def _split_outputs(formats: tuple[str, ...]) -> Callable[..., list[tuple[str, Path]]]:

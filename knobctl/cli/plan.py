@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @bare_set_option
 @click.option("--exit-code", is_flag=True, help="Exit 3 where something would change.")
 @parallelism_option
-@common_options(engine=True, formats=("text", "json", "markdown"))
+@common_options(engine=True, rate=True, formats=("text", "json", "markdown"))
 def command(
     settings: Settings,
     paths: tuple[str, ...],

@@ -234,6 +234,7 @@ def _write(
             journal=journal,
             sent=going_on.rest.sent if going_on else {},
             parallelism=options.parallelism,
+            pace=session.pace,
             on_conflict=OnConflict(options.on_conflict),
             stop=stopping.requested,
         )

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @consent_options
 @click.option("--dry-run", is_flag=True, help="Show what would be brought back; write nothing.")
 @parallelism_option
-@common_options(engine=True)
+@common_options(engine=True, rate=True)
 def command(
     settings: Settings,
     tenants: tuple[str, ...],

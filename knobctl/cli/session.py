@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from knobctl.documents.sources import Files
     from knobctl.engine.interface import Engine
     from knobctl.engine.network import Network
+    from knobctl.engine.pace import Pace
     from knobctl.engine.target import Target, Wanted
 
 GIT_PLACE: Final = frozenset(
@@ -183,6 +184,14 @@ class Session:
         return self.target.production
 
     @cached_property
+    def pace(self) -> Pace | None:
+        """The turns of all requests of this run; None where neither `--rate` nor the context limits them."""
+        from knobctl.engine.pace import Pace
+
+        rate = self.settings.rate or self.target.rate
+        return Pace(rate) if rate else None
+
+    @cached_property
     def engine(self) -> Engine:
         """The engine, opened on first use and closed with the session."""
         from knobctl.engine.opening import InProcess, open_engine
@@ -212,14 +221,16 @@ class Session:
         from knobctl.engine.network import Network, assert_bundle
 
         if self.target.is_embedded:
-            return Network()
+            return Network(pace=self.pace)
         proxy = (
             None if self.target.is_loopback else self.target.proxy or _proxy_for(self.target.engine)
         )
         named = next((os.environ[name] for name in BUNDLE_VARIABLES if os.environ.get(name)), None)
         bundle = self.target.ca_bundle or (Path(named) if named else None)
         assert_bundle(bundle)
-        return Network(proxy=proxy, ca_bundle=bundle, chance=random.random, stop=self.stop)
+        return Network(
+            proxy=proxy, ca_bundle=bundle, pace=self.pace, chance=random.random, stop=self.stop
+        )
 
     def repository(
         self,

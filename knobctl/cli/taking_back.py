@@ -58,6 +58,7 @@ def finish_taking_back(
             and progress.intent
         },
         parallelism=options.parallelism,
+        pace=session.pace,
     )
     started = time.monotonic()
     returned = take_back(left, way, why)

@@ -17,6 +17,7 @@ from pydantic import (
 from knobctl.documents.files import write_atomically
 from knobctl.documents.patterns import pattern_fault
 from knobctl.documents.reader import read_bytes
+from knobctl.engine.pace import MOST_PER_S
 from knobctl.errors import InputError, UsageError
 from knobctl.text import visible
 
@@ -49,6 +50,8 @@ class Context(BaseModel):
     """Program and arguments; `{tenant}` stands for the tenant."""
     ca_bundle: ShortText | None = None
     proxy: ShortText | None = None
+    rate: int | None = Field(default=None, ge=1, le=MOST_PER_S)
+    """Requests a second that its engine gets at most from one run."""
     production: bool = False
     ticket_pattern: ShortText | None = None
     """What the ticket of a push must match as a whole; one is then demanded."""

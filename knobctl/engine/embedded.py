@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from datetime import datetime
 
+    from knobctl.engine.pace import Pace
     from knobctl.knobs import Catalogue, KnobValue
     from knobctl.server.json_calls import JsonCalls
     from knobctl.server.opening import Services
@@ -34,12 +35,13 @@ PAGE_SIZE: Final = 1000
 T = TypeVar("T")
 
 
-def open_embedded(
+def open_embedded(  # noqa: PLR0913  what an engine in the process is made of
     url: str,
     catalogue: Catalogue,
     *,
     actor: str,
     clock: Callable[[], datetime],
+    pace: Pace | None = None,
     embedder: str | None = None,
     embedder_key: str | None = None,
 ) -> EmbeddedEngine:
@@ -50,6 +52,7 @@ def open_embedded(
         catalogue: The knobs.
         actor: The local user, who becomes the actor of audit events.
         clock: Tells the time, with its zone.
+        pace: Gives the turns of calls; None where nobody limits them.
         embedder: What embeds questions; None for the one that is shipped.
         embedder_key: For an endpoint that wants one.
 
@@ -61,14 +64,17 @@ def open_embedded(
     services = open_services(
         store, catalogue, clock=clock, embedder=embedder, embedder_key=embedder_key
     )
-    return EmbeddedEngine(url, services, actor=actor)
+    return EmbeddedEngine(url, services, actor=actor, pace=pace)
 
 
 class EmbeddedEngine:
     """The reference engine in this process; the caller is the local user, L4, all tenants."""
 
-    def __init__(self, name: str, services: Services, *, actor: str) -> None:
+    def __init__(
+        self, name: str, services: Services, *, actor: str, pace: Pace | None = None
+    ) -> None:
         self.name = name
+        self._pace = pace
         self._services = services
         self._service = services.knobs
         self._caller = local_caller(actor)
@@ -164,6 +170,8 @@ class EmbeddedEngine:
                 return
 
     def _asked(self, tenant: str | None, ask: Callable[[], T]) -> T:
+        if self._pace:
+            self._pace.turn()
         try:
             return ask()
         except ServiceError as error:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from knobctl.engine.pace import Pace
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
@@ -32,6 +34,8 @@ class Network:
     """Pause before the second repetition; doubles each time, spread by a quarter either way."""
     longest_pause_s: int = 20
     """Cap on any pause, Retry-After included: no server parks the command line for hours."""
+    pace: Pace | None = None
+    """Gives the turns of all requests of this run; None where nobody limits them."""
     chance: Callable[[], float] = field(default=lambda: 0.5, repr=False)
     """A number from 0 to 1 that spreads the pauses of those who were refused together."""
     stop: Event = field(default_factory=Event, repr=False)

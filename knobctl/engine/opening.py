@@ -56,6 +56,7 @@ def open_engine(
             catalogue,
             actor=in_process.actor,
             clock=clock,
+            pace=network.pace,
             embedder=in_process.embedder,
             embedder_key=in_process.embedder_key,
         )

@@ -38,6 +38,8 @@ class Target:
     """Whether plain HTTP beyond loopback was asked for."""
     ca_bundle: Path | None = None
     proxy: str | None = field(default=None, repr=False)
+    rate: int | None = None
+    """Requests a second that it gets at most from one run; None for no limit."""
     tokens: Tokens = field(default_factory=NoToken)
 
     @property
@@ -121,6 +123,7 @@ def _from_context(
         insecure=wanted.insecure,
         ca_bundle=_path(context.ca_bundle, folder),
         proxy=context.proxy,
+        rate=context.rate,
         tokens=tokens or _context_tokens(name, context, environment, folder, notice),
     )
 

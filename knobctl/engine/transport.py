@@ -116,6 +116,8 @@ class Transport:
         assert isinstance(adapter, HTTPAdapter)
         # The session belongs to this thread, so the policy is this call's alone.
         adapter.max_retries = retry_policy(call.repeat, self._network, self._say)
+        if self._network.pace:
+            self._network.pace.turn()
         try:
             with session.post(
                 f"{self._url}/{call.method}",

@@ -73,6 +73,8 @@ class Waiting(Retry):
             self.say(f"{what}; waiting and trying again")
         if pause_s > 0:
             self.network.stop.wait(pause_s)
+        if self.network.pace:
+            self.network.pace.turn()
 
     def _pause_s(self, response: BaseHTTPResponse | None) -> float:
         cap, chance = float(self.network.longest_pause_s), self.network.chance()

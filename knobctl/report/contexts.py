@@ -56,6 +56,7 @@ def context_json(name: str, context: Context, *, is_current: bool) -> dict[str, 
         "token": context.token_source or None,
         "ca_bundle": context.ca_bundle,
         "proxy": without_password(context.proxy) if context.proxy else None,
+        "rate": context.rate,
         "production": context.production,
         "ticket_pattern": context.ticket_pattern,
     }

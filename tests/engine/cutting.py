@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import struct
 import threading
+import time
 from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar, Self
@@ -31,6 +32,8 @@ class CuttingProxy:
         """Part of the method's name that a call must have to be cut."""
         self.seen = 0
         """How many such calls came in."""
+        self.arrivals: list[float] = []
+        """When any call came in."""
         self.lock = threading.Lock()
         proxy = self
 
@@ -47,6 +50,7 @@ class CuttingProxy:
 
     def next_cut(self, path: str) -> Cut | None:
         with self.lock:
+            self.arrivals.append(time.monotonic())
             if self.only not in path:
                 return None
             self.seen += 1

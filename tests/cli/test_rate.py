@@ -1,0 +1,122 @@
+"""`--rate`, and the rate of a context: how many requests a second an engine gets from one run."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from knobctl.knobs import load_catalogue
+from knobctl.server.knobs import open_service
+from tests.cli.engines import fits
+from tests.cli.test_resume import ANNA, fleet_of, live_sets, over_http, runs, started
+from tests.engine.cutting import Cut, CuttingProxy
+from tests.engine.rates import most_in_a_second
+from tests.server.doors import served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from knobctl.server.knobs import KnobsService
+    from tests.cli.inside import Inside
+
+PUSH = ("apply", "t", "--yes", "--reason", "why", "--parallelism", "16")
+
+
+@contextmanager
+def watched(inside: Inside, tmp_path: Path) -> Iterator[tuple[KnobsService, CuttingProxy, Any]]:
+    """An engine behind a proxy that sees when calls come; the service, the proxy, and the options."""
+    store = f"embedded:{tmp_path / 'served.db'}"
+    service = open_service(store, load_catalogue(), clock=lambda: datetime.now(UTC))
+    with (
+        closing(service),
+        served(service) as address,
+        CuttingProxy(address) as proxy,
+    ):
+        yield service, proxy, over_http(inside, service, proxy.url)
+
+
+def test_the_workers_of_an_apply_keep_the_rate_together(inside: Inside, tmp_path: Path) -> None:
+    """P24: reads, writes, reading back, and what is sent again after a refusal."""
+    sets = fleet_of(inside, 60)
+    with watched(inside, tmp_path) as (service, proxy, engine):
+        chance = random.Random(24)
+        proxy.cuts = [chance.choice([Cut.LATER, Cut.GATEWAY, Cut.AFTER_SENDING]) for _ in range(20)]
+        result = inside(*PUSH, "--rate", "80", *engine)
+        assert result.code == 0, result.err
+        assert len(service.audit_events(ANNA).items) == len(sets)
+        assert len(proxy.arrivals) > 2 * len(sets) + 20
+        took = proxy.arrivals[-1] - proxy.arrivals[0]
+        assert 60 < len(proxy.arrivals) / took <= 81
+        assert most_in_a_second(proxy.arrivals) <= 96  # the machine may be busy; see test_pace
+
+
+def test_a_context_has_a_rate_and_a_flag_beats_it(
+    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Flag before variable before context."""
+    fleet_of(inside, 12)
+    with watched(inside, tmp_path) as (_, proxy, engine):
+        _, url, *token = engine
+        added = inside(
+            *("context", "add", "slow", "--engine", url, *token, "--rate", "25", "--format", "json")
+        )
+        fits(added.json, "context")
+        assert added.json["contexts"][0]["rate"] == 25
+        assert "rate    25" in inside("context", "show", "slow").out
+
+        def seconds(*options: str) -> float:
+            begun = time.monotonic()
+            assert inside("drift", "t", "--context", "slow", *options).code == 3
+            return time.monotonic() - begun
+
+        proxy.arrivals.clear()
+        alone = seconds("--rate", "100000")
+        turns = len(proxy.arrivals) - 1
+        assert turns > 10
+        assert alone < turns / 25
+        assert seconds() > turns / 25
+        monkeypatch.setenv("KNOBCTL_RATE", "15")
+        assert seconds() > turns / 15
+        assert seconds("--rate", "100000") < turns / 25
+
+
+@pytest.mark.parametrize("rate", ["0", "-1", "nan", "1e9", "0.5", "100001"])
+def test_what_is_no_rate_is_a_wrong_command_line(inside: Inside, rate: str) -> None:
+    """Nothing is read or written under a limit that means nothing."""
+    fleet_of(inside, 1)
+    assert inside(*PUSH, "--rate", rate).code == 2
+    assert inside("context", "add", "a", "--engine", "https://a.example", "--rate", rate).code == 2
+    inside.write(
+        "../home/config/knobctl/contexts.yaml",
+        f"contexts: {{a: {{engine: 'embedded:', rate: {rate}}}}}\n",
+    )
+    listed = inside("context", "list")
+    assert (listed.code, "rate" in listed.err) == (4, True)
+
+
+def test_a_stop_does_not_wait_for_turns(inside: Inside) -> None:
+    """P23, P24: eight workers wait at four requests a second; none of them writes after the signal."""
+    sets = fleet_of(inside, 10)
+    with started(inside, *PUSH, "--rate", "4", "--engine", "embedded:e.db") as process:
+        for _ in range(1000):
+            if live_sets(inside):
+                break
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        at_signal = len(live_sets(inside))
+        begun = time.monotonic()
+        process.communicate(timeout=60)
+        took = time.monotonic() - begun
+    assert process.returncode == 9
+    assert len(live_sets(inside)) - at_signal <= 1
+    assert took < 3
+    run = runs(inside)[0]
+    assert run["outcomes"]["applied"] + run["outcomes"]["skipped"] == len(sets)
+    assert inside("apply", "--resume", run["run"], "--engine", "embedded:e.db").code == 0
