@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,6 +50,7 @@ def open_service(
     *,
     clock: Callable[[], datetime],
     entropy: Callable[[int], bytes] = os.urandom,
+    monotonic: Callable[[], float] = time.monotonic,
 ) -> KnobsService:
     """Open the knobs service over a store.
 
@@ -57,12 +59,14 @@ def open_service(
         catalogue: The knobs.
         clock: Tells the time, with its zone.
         entropy: Gives that many random bytes.
+        monotonic: Seconds that never go back, for what is remembered for a while.
 
     Raises:
         UsageError: If the URL names no store that is offered.
         EngineError: If the store cannot be used.
     """
-    return KnobsService(open_store(store_url, catalogue), catalogue, clock=clock, entropy=entropy)
+    store = open_store(store_url, catalogue)
+    return KnobsService(store, catalogue, clock=clock, entropy=entropy, monotonic=monotonic)
 
 
 class KnobsService:
@@ -78,13 +82,14 @@ class KnobsService:
         *,
         clock: Callable[[], datetime],
         entropy: Callable[[int], bytes],
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.catalogue = catalogue
         self._store = store
         self._clock = clock
         self._entropy = entropy
         self._sets = SetsInForce(catalogue)
-        self.principals = Principals(store, clock=clock)
+        self.principals = Principals(store, monotonic=monotonic)
         self._replacing = Replacing(store, self._sets, catalogue, clock=clock, entropy=entropy)
 
     def get(self, caller: Caller, tenant: str | None = None) -> Stored:

@@ -203,7 +203,8 @@ def open_services(  # noqa: PLR0913  what an engine is made of, each with a name
         UsageError: If the URL names no store that is offered.
         EngineError: If the store cannot be used.
     """
-    knobs = KnobsService(open_store(store_url, catalogue), catalogue, clock=clock, entropy=entropy)
+    store = open_store(store_url, catalogue)
+    knobs = KnobsService(store, catalogue, clock=clock, entropy=entropy, monotonic=monotonic)
     file = embedded_file(store_url)
     parts = RetrievalParts(
         clock=clock,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from knobctl.server.auth import secret_fits, token_halves
@@ -12,14 +11,13 @@ from knobctl.server.store.interface import StoreUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from knobctl.server.auth import Caller, Principal
     from knobctl.server.store.interface import Store
 
 log: Final = logging.getLogger(__name__)
 
-REMEMBERED: Final = timedelta(seconds=5)
+REMEMBERED_S: Final = 5.0
 """How long a principal is believed without asking the store: a row that is taken away is refused by then."""
 MOST_REMEMBERED: Final = 10_000
 
@@ -27,17 +25,17 @@ MOST_REMEMBERED: Final = 10_000
 class Principals:
     """Who stands behind a token. Safe to use from several threads."""
 
-    def __init__(self, store: Store, *, clock: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, *, monotonic: Callable[[], float]) -> None:
         self._store = store
-        self._clock = clock
-        self._seen: dict[str, tuple[Principal, datetime]] = {}
+        self._monotonic = monotonic
+        self._seen: dict[str, tuple[Principal, float]] = {}
         """Public half of the token to its principal and the time of reading it."""
 
     def remembered(self, token: str | None) -> Caller | None:
         """Give the caller of a token that was read a moment ago, without asking the store; else None."""
         halves = token_halves(token or "")
         known = self._seen.get(halves[0]) if halves else None
-        if known is None or halves is None or self._clock() - known[1] > REMEMBERED:
+        if known is None or halves is None or self._monotonic() - known[1] > REMEMBERED_S:
             return None
         return known[0].caller if secret_fits(halves[1], known[0]) else None
 
@@ -58,7 +56,7 @@ class Principals:
         return principal.caller
 
     def _read(self, token_id: str) -> Principal | None:
-        now = self._clock()
+        now = self._monotonic()
         try:
             with self._store.reading() as session:
                 principal = session.principal(token_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -83,8 +84,9 @@ def open_at(catalogue: Catalogue) -> Iterator[Callable[..., KnobsService]]:
             path: Path | str,
             knobs: Catalogue = catalogue,
             clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+            monotonic: Callable[[], float] = time.monotonic,
         ) -> KnobsService:
-            service = open_service(f"embedded:{path}", knobs, clock=clock)
+            service = open_service(f"embedded:{path}", knobs, clock=clock, monotonic=monotonic)
             stack.callback(service.close)
             return service
 
