@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import struct
 import threading
 import time
@@ -34,6 +35,8 @@ class Fault(Enum):
     ROUND_FLOAT32 = "stores doubles rounded to 32 bits"
     SWAP = "stores two numbers in each other's place"
     NOT_STORED = "answers 200 and stores nothing"
+    EXTRA_FIELD = "stores a field that was not sent"
+    NEXT_DOUBLE = "stores the neighbour of each double"
     STALE_READ = "answers with the set before the last write"
     CUT_BEFORE = "cuts the connection and stores nothing"
     CUT_AFTER = "stores, then cuts the connection"
@@ -304,5 +307,12 @@ def faulty(config: dict[str, Any], fault: Fault | None) -> dict[str, Any]:
         case Fault.SWAP:
             first, second, *_ = config
             return config | {first: config[second], second: config[first]}
+        case Fault.EXTRA_FIELD:
+            return config | {"rrfK": 61}
+        case Fault.NEXT_DOUBLE:
+            return {
+                name: math.nextafter(value, 1.0) if isinstance(value, float) else value
+                for name, value in config.items()
+            }
         case _:
             return config

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knobctl import chain
 from knobctl.chain import FIRST_PREVIOUS_HASH, broken_links, event_hash, is_whole
 
 
@@ -57,6 +58,27 @@ def test_every_edit_removal_and_swap_is_found(data: st.DataObject) -> None:
 def test_a_cut_tail_is_not_seen() -> None:
     """Nothing in a chain says how long it was; the revision of the set does."""
     assert broken_links(_chain(12)[:7]) == []
+
+
+@pytest.mark.parametrize(
+    "length",
+    [400, pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])],
+)
+def test_each_edit_removal_and_swap_of_a_long_log_is_found(
+    length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P11: one after the other, each at every place; what was not touched is hashed once."""
+    events = _chain(length)
+    known = {id(event): event["hash"] for event in events}
+    monkeypatch.setattr(
+        chain, "event_hash", lambda event: known.get(id(event)) or event_hash(event)
+    )
+    for at in range(length):
+        edited = [*events[:at], events[at] | {"reason": "forged"}, *events[at + 1 :]]
+        assert broken_links(edited)
+        if at < length - 1:
+            assert broken_links([*events[:at], *events[at + 1 :]])
+            assert broken_links([*events[:at], events[at + 1], events[at], *events[at + 2 :]])
 
 
 @pytest.mark.parametrize(

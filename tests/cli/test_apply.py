@@ -13,7 +13,7 @@ import pytest
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.outputs import faults_of
 from tests.cli.terminal import ROOT, on_terminal
-from tests.given_engine import GET, Fault, GivenEngine
+from tests.given_engine import GET, UPDATE, Fault, GivenEngine
 
 ACME = "tenant: acme\nknobs: {retrieval_min_score: 0.2}\n"
 SCHEMA = "output-apply.v1.schema.json"
@@ -377,16 +377,26 @@ def test_a_signal_in_the_middle_of_a_fleet(inside: Inside) -> None:
 
 
 @pytest.mark.parametrize(
-    "fault", [Fault.DROP_FIELD, Fault.ROUND_FLOAT32, Fault.SWAP, Fault.NOT_STORED]
+    "fault",
+    [
+        Fault.DROP_FIELD,
+        Fault.ROUND_FLOAT32,
+        Fault.SWAP,
+        Fault.NOT_STORED,
+        Fault.EXTRA_FIELD,
+        Fault.NEXT_DOUBLE,
+        Fault.STALE_READ,
+    ],
 )
 def test_what_reads_back_differently_is_unknown(
     inside: Inside, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Bit for bit: a field dropped, a double rounded, two fields swapped, nothing stored."""
+    """P03: bit for bit, whatever the engine did with what it was sent; a set that stays stale too."""
     monkeypatch.setattr("knobctl.changes.read_back.READ_BACK_PAUSES_S", (0.01, 0.01))
     inside.write("acme.yaml", "tenant: acme\nknobs: {retrieval_min_score: 0.15, mmr_lambda: 0.3}\n")
     with GivenEngine() as engine:
-        engine.fail(fault)
+        is_read = fault is Fault.STALE_READ
+        engine.fail(fault, method=GET if is_read else UPDATE, times=99 if is_read else 1)
         result = inside(
             "apply", "acme.yaml", "--yes", "--format", "json", *over_http(inside, engine)
         )

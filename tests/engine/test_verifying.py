@@ -99,6 +99,17 @@ def test_a_cut_tail_shows_against_a_kept_head_and_only_then(cut: int) -> None:
         assert not verified.against_head
 
 
+@pytest.mark.slow
+def test_a_tail_cut_off_a_long_log_shows_against_a_kept_head() -> None:
+    """P11: of 10,000 events the last few, many and all; without the head the answer says that there was none."""
+    events = chain(length=10_000)
+    head = events[-1]["hash"]
+    for cut in (*range(1, 20), 100, 1_000, 5_000, 9_999):
+        assert only(events[:-cut], acme=head).findings
+        unseen = only(events[:-cut])
+        assert (unseen.findings, unseen.against_head) == ((), False)
+
+
 def test_a_kept_head_inside_the_chain_is_fine() -> None:
     """Events may have come since."""
     events = chain()

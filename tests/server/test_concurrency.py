@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -85,32 +85,40 @@ from knobctl.knobs import load_catalogue
 from knobctl.server.auth import local_caller
 from knobctl.server.knobs import open_service
 service = open_service(sys.argv[1], load_catalogue(), clock=lambda: datetime.now(UTC))
-for number in range(100):
+for number in range(int(sys.argv[3])):
     service.update(local_caller(sys.argv[2]), "acme", {"rrf_k": number + 1})
 """
 
 
+@pytest.mark.parametrize(
+    "each", [100, pytest.param(1000, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])]
+)
 def test_sixteen_writers_make_one_chain(
-    tmp_path: Path, open_at: Callable[..., KnobsService]
+    tmp_path: Path, each: int, open_at: Callable[..., KnobsService]
 ) -> None:
-    """Eight threads here, eight processes there, a hundred unguarded writes each: 1,600 events, no fork."""
+    """P12: eight threads here, eight processes there, so many unguarded writes each: one chain, no fork."""
     path = tmp_path / "engine.db"
     service = open_at(path)
     command = [sys.executable, "-c", WRITING, f"embedded:{path}"]
-    running = [subprocess.Popen([*command, f"process {n}"]) for n in range(8)]
+    running = [subprocess.Popen([*command, f"process {n}", str(each)]) for n in range(8)]
 
     def write(actor: str) -> None:
-        for number in range(100):
+        for number in range(each):
             service.update(local_caller(actor), "acme", {"rrf_k": number + 1})
 
     with ThreadPoolExecutor(8) as pool:
         for finished in [pool.submit(write, f"thread {n}") for n in range(8)]:
             finished.result()
-    assert [process.wait(timeout=200) for process in running] == [0] * 8
-    page = service.audit_events(ME, page_size=1000)
-    events = [*page.items]
-    events += service.audit_events(ME, page_size=1000, page_token=page.next_page_token).items
-    assert [event["revision"] for event in events] == [f"r{n + 1}" for n in range(1600)]
+    assert [process.wait(timeout=1000) for process in running] == [0] * 8
+    events: list[dict[str, Any]] = []
+    page_token = ""
+    while True:
+        page = service.audit_events(ME, page_size=1000, page_token=page_token)
+        events += page.items
+        page_token = page.next_page_token
+        if not page_token:
+            break
+    assert [event["revision"] for event in events] == [f"r{n + 1}" for n in range(16 * each)]
     assert broken_links(events) == []
 
 
