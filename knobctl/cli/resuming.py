@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from knobctl.changes.journal import Run
     from knobctl.changes.journal_writing import Journal
     from knobctl.changes.plan import Plan
+    from knobctl.changes.resuming import Rest
     from knobctl.cli.push_options import PushOptions
     from knobctl.cli.session import Session
+    from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
     from knobctl.errors import ExitCode
 
@@ -150,6 +152,8 @@ def _go_on(
     refuse_other_engine(session, plan.engine, f"run {run.heading.run} was")
     live = read_all(session.engine, run.left, workers=options.parallelism)
     rest = rest_of(run, plan, live, session.catalogue)
+    if run.heading.command == "apply":
+        rest = _still_asked_for(session, rest, repository, fleet)
     if rest.moved and options.on_conflict == "stop":
         refuse_moved(
             session,
@@ -175,6 +179,23 @@ def _go_on(
         options,
         GoingOn(journal=journal, rest=rest, whole=plan.tenants, allowed=frozenset(run.allowed)),
     )
+
+
+def _still_asked_for(
+    session: Session, rest: Rest, repository: Repository, fleet: Document | None
+) -> Rest:
+    """Leave out what was not begun and whose documents ask for something else by now: they have moved."""
+    from knobctl.changes.asked_again import asked_otherwise
+
+    expired = asked_otherwise(
+        [one for one in rest.plan.changing if one.tenant not in rest.sent],
+        repository,
+        fleet,
+        is_file=lambda source: (session.cwd / source).is_file(),
+    )
+    gone = {one.tenant for one in expired}
+    tenants = tuple(one for one in rest.plan.tenants if one.tenant not in gone)
+    return replace(rest, plan=replace(rest.plan, tenants=tenants), moved=(*rest.moved, *expired))
 
 
 def _refuse_documented(plan: Plan, repository: Repository) -> None:

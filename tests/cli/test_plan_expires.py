@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.inside import ENGINE, Inside
+from tests.cli.killing import killed_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,3 +176,21 @@ def test_evidence_is_looked_at_from_a_folder_below_too(
 
     result = planned("apply", "../p.json", *engine)
     assert (result.code, "other evidence" in result.err) == (7, True), result.err
+
+
+def test_a_run_is_not_finished_with_what_older_documents_asked_for(inside: Inside) -> None:
+    """Begun writes are established; of the rest, what moved on in the files is left to a fresh apply."""
+    for name in ("acme", "bolt", "cove"):
+        inside.write(f"t/{name}.yaml", f"tenant: {name}\nknobs: {{rrf_k: 61}}\n")
+    apply = ("apply", "t", "--yes", "--parallelism", "1", *ENGINE)
+    assert killed_at(inside, 3, *apply, noted=True), "the first write is noted, and not sent"
+    inside.write("t/cove.yaml", "tenant: cove\nknobs: {rrf_k: 62}\n")
+    run = inside("runs", "--format", "json").json["runs"][0]["run"]
+
+    stopped = inside("apply", "--resume", run, *ENGINE)
+    assert (stopped.code, "t/cove.yaml asks for another set by now" in stopped.out) == (7, True)
+    assert inside("apply", "--resume", run, "--on-conflict", "skip", *ENGINE).code == 9
+    assert inside.live("cove") == {}
+    assert inside("apply", "t", "--yes", *ENGINE).code == 0
+    assert [len(inside.events(name)) for name in ("acme", "bolt", "cove")] == [1, 1, 1]
+    assert inside.live("cove") == {"rrf_k": 62}
