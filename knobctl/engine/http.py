@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.documents.kinds import TENANT_NAME
-from knobctl.engine.answers import NonsenseError
+from knobctl.engine.answers import NonsenseError, parse_object
 from knobctl.engine.capabilities import Capabilities
 from knobctl.engine.failures import CallFailedError, CallRefusedError
 from knobctl.engine.interface import NEVER_WRITTEN, LiveSet, NotOfferedError, Receipt
+from knobctl.engine.paging import Paging
 from knobctl.engine.refusals import failed, moved, refused, says_not_written, speaks_of_tenant
+from knobctl.engine.set_reading import SetReader
 from knobctl.engine.settling import Sent, settle
-from knobctl.engine.transport import Call, Repeat, Transport
+from knobctl.engine.transport import Call, Repeat, Transport, nonsense
 from knobctl.engine.wire import (
     audit_event,
     list_field,
-    live_set,
     read_config,
     text_field,
     wire_config,
@@ -38,8 +39,6 @@ EVENTS: Final = f"{SERVICE}/ListConfigAuditEvents"
 CONTEXT: Final = "upsquad.context.v1.ContextEngine"
 DESCRIBE: Final = "upsquad.context.v1.Ingest/Describe"
 NOT_LET_IN: Final = (401, 403)
-PAGE_SIZE: Final = 200
-MAX_PAGES: Final = 100_000
 
 
 class HttpEngine:
@@ -56,6 +55,7 @@ class HttpEngine:
     ) -> None:
         self.name = url.rstrip("/")
         self._catalogue = catalogue
+        self._sets = SetReader(catalogue)
         self._tokens = tokens
         self._notice = notice
         self._transport = Transport(url, network, say=lambda what: notice(f"{self.name} {what}"))
@@ -67,21 +67,22 @@ class HttpEngine:
         if "revision" in answer:
             self._capabilities.revisions_seen()
         never = NEVER_WRITTEN if self._capabilities.has_revisions(tenant) else None
-        return self._live_set(answer, tenant, never)
+        found: LiveSet = self._sane(self._sets.read, answer, tenant=tenant, revision=never)
+        return found
 
     def list(self) -> Iterator[LiveSet]:
         """Read the sets of every tenant that the caller holds, page by page."""
         for item in self._pages(LIST, {}, None, "configs"):
             if not isinstance(item, dict):
                 raise self._nonsense("a listed set that is no object")
-            tenant = self._sane(text_field, item, "tenantId", "tenant_id")
-            if not tenant:
+            live = self._sane(self._sets.listed, item)
+            if not live:
                 raise self._nonsense("a listed set without its tenant")
-            if not TENANT_NAME.match(tenant):
-                shown = visible(tenant[:80])
+            if TENANT_NAME.match(live.tenant):
+                yield live
+            else:
+                shown = visible(live.tenant[:80])
                 self._notice(f"a tenant is left out whose name no document can carry: {shown}")
-                continue
-            yield self._live_set(item, tenant, NEVER_WRITTEN)
 
     def audit_events(
         self, tenant: str | None = None, *, since: str | None = None
@@ -210,8 +211,11 @@ class HttpEngine:
         return Call(method=method, body=body, repeat=Repeat.READ, token=token, tenant=tenant)
 
     def _call(self, method: str, body: Mapping[str, Any], tenant: str | None) -> dict[str, Any]:
+        return self._read_answer(self._fetch(method, body, tenant), tenant)
+
+    def _fetch(self, method: str, body: Mapping[str, Any], tenant: str | None) -> bytes:
         try:
-            return self._transport.call(self._reading(method, body, tenant))
+            return self._transport.fetch(self._reading(method, body, tenant))
         except CallRefusedError as error:
             if method != GET and not speaks_of_tenant(error, tenant, self._capabilities.revisions):
                 name = method.rpartition("/")[2]
@@ -219,6 +223,13 @@ class HttpEngine:
             raise refused(self.name, error, tenant) from error
         except CallFailedError as error:
             raise failed(self.name, error) from error
+
+    def _read_answer(self, body: bytes, tenant: str | None) -> dict[str, Any]:
+        try:
+            return parse_object(body)
+        except NonsenseError as error:
+            said = nonsense(str(error), body, self._tokens.token(tenant))
+            raise failed(self.name, said) from error
 
     def _pages(
         self, method: str, body: Mapping[str, Any], tenant: str | None, field: str
@@ -228,26 +239,16 @@ class HttpEngine:
                 f"{self.name} cannot be asked for all tenants at once: each has a token of its own",
                 hint="name the tenants",
             )
-        token = ""
-        for _ in range(MAX_PAGES):
-            page = {"pageSize": PAGE_SIZE, "pageToken": token} if token else {"pageSize": PAGE_SIZE}
-            answer = self._call(method, {**body, **page}, tenant)
-            yield from self._sane(list_field, answer, field)
-            previous, token = (
-                token,
-                self._sane(text_field, answer, "nextPageToken", "next_page_token"),
-            )
-            if not token:
-                return
-            if token == previous:
-                break
-        raise self._nonsense("a list that does not end")
-
-    def _live_set(self, answer: Mapping[str, Any], tenant: str, never: str | None) -> LiveSet:
-        found: LiveSet = self._sane(
-            live_set, answer, self._catalogue, tenant=tenant, revision=never
+        paging = Paging(
+            lambda page: self._fetch(method, {**body, **page}, tenant),
+            lambda answer: self._read_answer(answer, tenant),
+            ahead=tenant is None,
         )
-        return found
+        try:
+            for page in paging.pages():
+                yield from list_field(page, field)
+        except NonsenseError as error:
+            raise self._nonsense(str(error)) from error
 
     def _sane(self, read: Callable[..., Any], *arguments: Any, **named: Any) -> Any:  # noqa: ANN401  what `read` gives
         try:

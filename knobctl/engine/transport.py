@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
@@ -78,7 +78,7 @@ class Call:
 
 
 class Transport:
-    """The way to one engine. One session a thread; safe to call from several."""
+    """The way to one engine. One session for each call under way; safe to call from several threads."""
 
     def __init__(self, url: str, network: Network, *, say: Callable[[str], None]) -> None:
         """Take the way; nothing is sent yet.
@@ -91,9 +91,8 @@ class Transport:
         self._url = url.rstrip("/")
         self._network = network
         self._say = say
-        self._local = threading.local()
-        self._sessions: list[requests.Session] = []
-        self._lock = threading.Lock()
+        self._idle: list[requests.Session] = []
+        self._is_closed = False
 
     def call(self, call: Call) -> dict[str, Any]:
         """Send a call, repeatedly where it may be, and read its answer.
@@ -101,6 +100,19 @@ class Transport:
         Raises:
             CallRefusedError: If the answer is an error.
             CallFailedError: If there is no answer, or it is none of the contract's.
+        """
+        body = self.fetch(call)
+        try:
+            return parse_object(body)
+        except NonsenseError as error:
+            raise nonsense(str(error), body, call.token) from error
+
+    def fetch(self, call: Call) -> bytes:
+        """Send a call, repeatedly where it may be, and give the body of its answer, which nobody has read.
+
+        Raises:
+            CallRefusedError: If the answer is an error.
+            CallFailedError: If there is no answer.
         """
         try:
             return self._once(call)
@@ -110,14 +122,17 @@ class Transport:
                 raise
             return self._once(call)
 
-    def _once(self, call: Call) -> dict[str, Any]:
-        session = self._session()
-        adapter = session.get_adapter(self._url)
-        assert isinstance(adapter, HTTPAdapter)
-        # The session belongs to this thread, so the policy is this call's alone.
-        adapter.max_retries = retry_policy(call.repeat, self._network, self._say)
+    def _once(self, call: Call) -> bytes:
         if self._network.pace:
             self._network.pace.turn()
+        with self._session() as session:
+            return self._sent(call, session)
+
+    def _sent(self, call: Call, session: requests.Session) -> bytes:
+        adapter = session.get_adapter(self._url)
+        assert isinstance(adapter, HTTPAdapter)
+        # The session is lent to this call, so the policy is this call's alone.
+        adapter.max_retries = retry_policy(call.repeat, self._network, self._say)
         try:
             with session.post(
                 f"{self._url}/{call.method}",
@@ -131,7 +146,7 @@ class Transport:
         except requests.RequestException as error:
             raise explained(error, self._network) from error
 
-    def _read(self, response: requests.Response, token: str | None) -> dict[str, Any]:
+    def _read(self, response: requests.Response, token: str | None) -> bytes:
         status = response.status_code
         lost = was_lost(response)
         if 300 <= status < 400:
@@ -143,13 +158,10 @@ class Transport:
         if status != 200:
             error = wire_error(status, body)
             if not error.connect and 200 <= status < 300:
-                raise _nonsense(f"HTTP {status}", body, token)
+                raise nonsense(f"HTTP {status}", body, token)
             message = without_token(error.message, token)
             raise CallRefusedError(replace(error, message=message), status, alone=not lost)
-        try:
-            return parse_object(body)
-        except NonsenseError as error:
-            raise _nonsense(str(error), body, token) from error
+        return body
 
     def _body(self, response: requests.Response) -> bytes:
         """Read an answer's body, to a limit of size and of time."""
@@ -168,20 +180,26 @@ class Transport:
             raise BrokenOffError("broke off in the middle of its answer", started=True) from error
         return bytes(body)
 
-    def _session(self) -> requests.Session:
-        session: requests.Session | None = getattr(self._local, "session", None)
-        if session is None:
-            session = self._local.session = new_session(self._network)
-            with self._lock:
-                self._sessions.append(session)
-        return session
+    @contextmanager
+    def _session(self) -> Iterator[requests.Session]:
+        """Lend a session whose connection may be open already."""
+        try:
+            session = self._idle.pop()
+        except IndexError:
+            session = new_session(self._network)
+        try:
+            yield session
+        finally:
+            self._idle.append(session)
+            if self._is_closed:
+                self.close()
 
     def close(self) -> None:
-        """Close the connections of every thread."""
-        with self._lock:
-            for session in self._sessions:
-                session.close()
-            self._sessions.clear()
+        """Close the connections; those of calls under way as soon as these come to their end."""
+        self._is_closed = True
+        with suppress(IndexError):  # another thread may be closing them too
+            while True:
+                self._idle.pop().close()
 
 
 def was_lost(response: requests.Response) -> bool:
@@ -198,7 +216,8 @@ def _chunks(raw: Any) -> Iterator[bytes]:  # noqa: ANN401  requests does not typ
         yield chunk
 
 
-def _nonsense(what: str, body: bytes, token: str | None) -> CallFailedError:
+def nonsense(what: str, body: bytes, token: str | None) -> CallFailedError:
+    """Say what an answer is, and how it begins; the token of the call is left out."""
     said = excerpt(body, token)
     return CallFailedError(f"answered nonsense ({what}): {said or 'nothing'}", started=True)
 

@@ -136,7 +136,8 @@ def test_the_list_holds_every_written_tenant_over_several_pages(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, tenant: str
 ) -> None:
     """Pages are followed to the end."""
-    monkeypatch.setattr("knobctl.engine.http.PAGE_SIZE", 2)
+    monkeypatch.setattr("knobctl.engine.paging.FIRST_PAGE", 2)
+    monkeypatch.setattr("knobctl.engine.paging.LARGE_PAGE", 2)
     monkeypatch.setattr("knobctl.engine.embedded.PAGE_SIZE", 2)
     names = [f"{tenant}-{letter}" for letter in "abcde"]
     for name in names:
