@@ -11,7 +11,7 @@ from knobctl.cli.choosing import limits_for, surroundings
 from knobctl.cli.consent import require_consent
 from knobctl.cli.pushing import answer, push
 from knobctl.errors import ConflictError, ExitCode, InputError, UsageError
-from knobctl.text import count
+from knobctl.text import count, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,6 +48,7 @@ def apply_plan_file(
     from knobctl.engine.reading import read_all
 
     plan = replace(_read(session, path), unchanged=0)  # those are not looked at again
+    refuse_other_fleet(session, plan.fleet, f"{path} is a plan")
     sources = [session.cwd / one.source for one in plan.tenants if one.source]
     here = plan.fleet is not None or any(source.is_file() for source in sources)
     repository = surroundings(session, wanted=here)
@@ -171,6 +172,20 @@ def refuse_other_engine(session: Session, engine: str, what: str) -> None:
         raise UsageError(
             f"{what} for {engine}, and the engine chosen is {session.engine.name}",
             hint="choose that engine: --engine or --context",
+        )
+
+
+def refuse_other_fleet(session: Session, fleet: str | None, what: str) -> None:
+    """Refuse where another fleet is named than the one that a plan is for, whose limits hold.
+
+    Raises:
+        UsageError: Naming both.
+    """
+    named = session.settings.fleet
+    if named and fleet and named != fleet:
+        raise UsageError(
+            f"{what} for fleet {visible(fleet)}, and the fleet named is {visible(named)}",
+            hint="leave --fleet and KNOBCTL_FLEET out: the plan says whose limits hold",
         )
 
 

@@ -16,6 +16,7 @@ from knobctl.cli.planned import (
     refuse_moved,
     refuse_new_findings,
     refuse_other_engine,
+    refuse_other_fleet,
 )
 from knobctl.cli.pushing import GoingOn, push, runs_of
 from knobctl.errors import ConflictError, RefusedError, UsageError
@@ -139,6 +140,7 @@ def _go_on(
     from knobctl.changes.resuming import rest_of
     from knobctl.engine.reading import read_all
 
+    refuse_other_fleet(session, plan.fleet, f"run {run.heading.run} was")
     sources = [session.cwd / one.source for one in plan.tenants if one.source]
     here = plan.fleet is not None or any(source.is_file() for source in sources)
     repository = surroundings(session, wanted=here)

@@ -163,6 +163,20 @@ def test_each_fleet_is_bound_to_its_own_document(inside: Inside) -> None:
     assert inside("apply", "p.json", "--dry-run", *ENGINE).code == 7
 
 
+def test_a_plan_is_for_one_fleet(inside: Inside) -> None:
+    """Another one named is no way around its limits, and is not passed over in silence either."""
+    inside.write("fleet.yaml", "fleet: production\nprotected: [acme]\n---\nfleet: staging\n")
+    inside.write("acme.yaml", "tenant: acme\nknobs: {rrf_k: 61}\n")
+    assert inside("plan", "--fleet", "production", "-o", "p.json", *ENGINE).code == 0
+
+    result = inside("apply", "p.json", "--fleet", "staging", *ENGINE)
+    assert (result.code, "for fleet production, and the fleet named is staging" in result.err) == (
+        2,
+        True,
+    )
+    assert inside("apply", "p.json", "--fleet", "production", *ENGINE).code == 6
+
+
 def test_evidence_is_looked_at_from_a_folder_below_too(
     planned: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
