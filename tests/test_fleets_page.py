@@ -30,6 +30,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "fleets.md"
 FILE = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```\n", re.DOTALL)
 POWER_FAILS = "<!-- the power fails -->\n"
+HELD = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 RUN = "7b21e0c4"
 """How the page calls every run."""
 TIERS = {
@@ -176,6 +177,13 @@ def test_every_exit_code_of_a_push_occurs(page: str) -> None:
         for code in re.findall(r"\d+", row.split("|")[1])
     }
     assert codes == {int(code) for code in ExitCode}
+
+
+def test_what_it_says_is_held_by_tests_that_are_there(page: str) -> None:
+    """Each test that its last table names exists."""
+    named = HELD.findall(page)
+    assert len(named) >= 12
+    assert [one for one in named if f"def {one[1]}(" not in (ROOT / one[0]).read_text()] == []
 
 
 @pytest.mark.parametrize("options", sorted(set(OPTIONS.findall(PAGE.read_text()))))
