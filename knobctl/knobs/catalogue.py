@@ -64,6 +64,11 @@ class Catalogue:
         return {knob.name: knob.default for knob in self.knobs}
 
     @cached_property
+    def unset(self) -> Mapping[str, KnobValue | None]:
+        """By knob, the value that means the platform default; None where none does."""
+        return {knob.name: knob.unset for knob in self.knobs}
+
+    @cached_property
     def rankers(self) -> tuple[str, ...]:
         """The rankers that the schema gives a weight or a depth, in summation order."""
         found = dict.fromkeys(

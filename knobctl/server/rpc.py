@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from connectrpc.interceptor import MetadataInterceptor
 
+    from knobctl.server.auth import Caller
     from knobctl.server.calls import Context
     from knobctl.server.knobs import KnobsService
     from knobctl.server.limits import Stopping
@@ -115,11 +116,14 @@ class KnobsRpc(ContextEngineKnobsConfigService):
         self, request: ListContextEngineKnobsConfigsRequest, _ctx: Context
     ) -> ListContextEngineKnobsConfigsResponse:
         """Answer List."""
-        page = await self._reads.run(
-            self._service.list,
-            caller(),
-            page_size=request.page_size,
-            page_token=request.page_token,
+        return await self._reads.run(self._listed, caller(), request)
+
+    def _listed(
+        self, asking: Caller, request: ListContextEngineKnobsConfigsRequest
+    ) -> ListContextEngineKnobsConfigsResponse:
+        """Make a page with all of its messages: a thousand of them would hold up every other call."""
+        page = self._service.list(
+            asking, page_size=request.page_size, page_token=request.page_token
         )
         return ListContextEngineKnobsConfigsResponse(
             configs=[set_message(self._catalogue, stored) for stored in page.items],
@@ -130,10 +134,16 @@ class KnobsRpc(ContextEngineKnobsConfigService):
         self, request: ListConfigAuditEventsRequest, ctx: Context
     ) -> ListConfigAuditEventsResponse:
         """Answer ListConfigAuditEvents; the tenant stands in the body or in the header."""
-        page = await self._reads.run(
-            self._service.audit_events,
-            caller(),
-            tenant=request.tenant_id or tenant_named(ctx),
+        return await self._reads.run(
+            self._events, caller(), request.tenant_id or tenant_named(ctx), request
+        )
+
+    def _events(
+        self, asking: Caller, tenant: str | None, request: ListConfigAuditEventsRequest
+    ) -> ListConfigAuditEventsResponse:
+        page = self._service.audit_events(
+            asking,
+            tenant=tenant,
             since=request.since,
             page_size=request.page_size,
             page_token=request.page_token,

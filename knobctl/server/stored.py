@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, replace
+from math import copysign
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import rfc8785
@@ -12,7 +13,7 @@ import rfc8785
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from knobctl.knobs import Catalogue, Knob, KnobValue
+    from knobctl.knobs import Catalogue, KnobValue
     from knobctl.server.store.interface import KnobsRow
 
 T = TypeVar("T")
@@ -70,20 +71,12 @@ def sealed(row: KnobsRow, catalogue: Catalogue) -> KnobsRow:
 
 def opened(row: KnobsRow, catalogue: Catalogue) -> Stored | None:
     """Read a row; None if it is damaged: the seal does not fit, or a value is none that a knob takes."""
-    try:
-        whole = _digest(row, catalogue) == row.seal
-    except rfc8785.CanonicalizationError:
-        return None
-    values: dict[str, Any] = {
-        knob.name: row.values[knob.name]
-        for knob in catalogue
-        if knob.name in row.values and not _is_absent(knob, row.values[knob.name])
-    }
-    if not whole or not all(catalogue[name].accepts(value) for name, value in values.items()):
+    knobs = _set_knobs(row.values, catalogue)
+    if knobs is None or not _is_whole(row, catalogue):
         return None
     return Stored(
         tenant=row.tenant,
-        knobs=catalogue.canonical(values),
+        knobs=knobs,
         revision=revision_text(row.revision),
         updated_at=row.updated_at,
         updated_by=row.updated_by,
@@ -91,21 +84,36 @@ def opened(row: KnobsRow, catalogue: Catalogue) -> Stored | None:
     )
 
 
-def _is_absent(knob: Knob, value: object) -> bool:
-    """Whether a column holds nothing because its knob is not set; of other knobs, NULL is damage."""
-    return value is None and knob.unset is None
+def _is_whole(row: KnobsRow, catalogue: Catalogue) -> bool:
+    try:
+        return _digest(row, catalogue) == row.seal
+    except rfc8785.CanonicalizationError:
+        return False
+
+
+def _set_knobs(values: Mapping[str, Any], catalogue: Catalogue) -> dict[str, KnobValue] | None:
+    """The canonical set that columns hold; None if a knob does not take what stands in its column."""
+    knobs: dict[str, KnobValue] = {}
+    for name, unset in catalogue.unset.items():
+        value = values.get(name, unset)
+        if value == unset and not (isinstance(value, float) and copysign(1, value) < 0):
+            continue
+        knob = catalogue.by_name[name]
+        if not knob.accepts(value):
+            return None
+        knobs[name] = knob.canonical(value)
+    return knobs
 
 
 def _digest(row: KnobsRow, catalogue: Catalogue) -> str:
     """Digest a row. Unset knobs are left out, so that a knob added to the schema breaks no seal."""
+    unset = catalogue.unset
     content: Any = {
         "tenant": row.tenant,
         "revision": row.revision,
         "updated_at": row.updated_at,
         "updated_by": row.updated_by,
         "head_hash": row.head_hash,
-        "knobs": {
-            name: value for name, value in row.values.items() if value != catalogue[name].unset
-        },
+        "knobs": {name: value for name, value in row.values.items() if value != unset[name]},
     }
     return hashlib.sha256(rfc8785.dumps(content)).hexdigest()

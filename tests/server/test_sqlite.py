@@ -340,6 +340,27 @@ class TestDamage:
         assert opened(replace(whole, values=unset | {"rrf_k": value}), catalogue) is None
         assert opened(replace(whole, updated_by=value), catalogue) is None  # type: ignore[arg-type]  # what a damaged record gives
 
+    def test_a_zero_below_zero_is_damage(self, catalogue: Catalogue) -> None:
+        """It equals the unset value and is another one; of a 0 in either type the row is whole."""
+        unset: dict[str, object] = {knob.name: knob.unset for knob in catalogue}
+        row = KnobsRow(
+            tenant="acme",
+            values=unset,
+            revision=1,
+            updated_at="",
+            updated_by="anna",
+            head_hash="",
+            seal="",
+        )
+        for zero in (0, 0.0):
+            stored = opened(
+                sealed(replace(row, values=unset | {"mmr_lambda": zero}), catalogue), catalogue
+            )
+            assert stored
+            assert stored.knobs == {}
+        odd = sealed(replace(row, values=unset | {"mmr_lambda": -0.0}), catalogue)
+        assert opened(odd, catalogue) is None
+
     def test_an_event_that_is_no_json_is_said_to_be_damaged(
         self, file: Path, open_at: Callable[..., KnobsService]
     ) -> None:

@@ -39,22 +39,33 @@ def _value(knob: Knob, value: float) -> KnobValue:
 
 def config_message(catalogue: Catalogue, knobs: Mapping[str, Any]) -> ContextEngineKnobsConfig:
     """Make the config of a set. What no knob takes has no place in it."""
-    config = ContextEngineKnobsConfig()
-    for name, value in knobs.items():
-        knob = catalogue.by_name.get(name)
-        if knob is None or not knob.accepts(value):
-            continue
-        is_mode = knob.type is KnobType.MODE
-        setattr(
-            config, name, KnobMode(knob.choices.index(value)) if is_mode else knob.canonical(value)
-        )
-    return config
+    known = catalogue.by_name
+    return _config(
+        catalogue,
+        {
+            name: known[name].canonical(value)
+            for name, value in knobs.items()
+            if name in known and known[name].accepts(value)
+        },
+    )
+
+
+def _config(catalogue: Catalogue, knobs: Mapping[str, KnobValue]) -> ContextEngineKnobsConfig:
+    """Make the config of a canonical set; a mode is the only value that is a text."""
+    known = catalogue.by_name
+    values: dict[str, Any] = {
+        name: KnobMode(known[name].choices.index(value)) if isinstance(value, str) else value
+        for name, value in knobs.items()
+    }
+    return ContextEngineKnobsConfig(**values)
 
 
 def set_message(catalogue: Catalogue, stored: Stored) -> GetContextEngineKnobsConfigResponse:
     """Make the answer of Get, which List repeats."""
+    # What comes from the audit log alone has not been looked at knob by knob.
+    config = config_message if stored.last_good else _config
     return GetContextEngineKnobsConfigResponse(
-        config=config_message(catalogue, stored.knobs),
+        config=config(catalogue, stored.knobs),
         revision=stored.revision,
         updated_at=stored.updated_at or "",
         updated_by=stored.updated_by or "",
