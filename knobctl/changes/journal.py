@@ -13,7 +13,7 @@ from knobctl.errors import InputError
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from knobctl.changes.plan import TenantPlan
 
@@ -186,8 +186,11 @@ class Progress:
     @property
     def is_to_be_taken_back(self) -> bool:
         """Whether a run that goes back has to write the tenant's earlier set, or to find out about it."""
-        if self.takes_back and (self.outcome is None or self.outcome.outcome is Outcome.UNKNOWN):
-            return True
+        return self.may_be_written or self.is_written
+
+    @property
+    def is_written(self) -> bool:
+        """Whether it holds what the run wrote, as far as the run knows."""
         return self.outcome is not None and self.outcome.outcome is Outcome.APPLIED
 
     @property
@@ -224,8 +227,10 @@ class Run:
     """All that was acknowledged, in any attempt."""
     last: str
     """The checksum of the last record."""
-    unjudged: int = 0
-    """Waves of a canary that were not yet found well: the rest is not written before they are."""
+    rollout: Mapping[str, Any] | None = None
+    """Its waves, see `rollout.Rollout.as_record`; None where all was written at once."""
+    judged: int = 0
+    """How many waves were found well, from the first on."""
     taking_back: str | None = None
     """Why the run takes back what it has written; None where it does not."""
     size: int
@@ -239,9 +244,33 @@ class Run:
         return [name for name, progress in self.tenants.items() if not progress.is_done]
 
     @property
+    def is_in_waves(self) -> bool:
+        """Whether it has waves that were not all found well: what is left of it goes in waves too."""
+        waves = len(self.rollout["waves"]) if self.rollout else 0
+        return self.taking_back is None and self.judged < waves
+
+    @property
+    def written_in_waves(self) -> list[str]:
+        """The tenants of its waves that it has written, while those are not all found well."""
+        if not (self.is_in_waves and self.rollout):
+            return []
+        return self._written(self.rollout["waves"])
+
+    @property
+    def unjudged(self) -> list[str]:
+        """Those of them that are written and not found well yet."""
+        if not (self.is_in_waves and self.rollout):
+            return []
+        return self._written(self.rollout["waves"][self.judged :])
+
+    def _written(self, waves: Sequence[Mapping[str, Any]]) -> list[str]:
+        names = [name for wave in waves for name in wave["tenants"]]
+        return [name for name in names if self.tenants[name].is_written]
+
+    @property
     def is_finished(self) -> bool:
-        """Whether nothing is left."""
-        return not self.left
+        """Whether nothing is left to write, to find out about, or to judge."""
+        return not (self.left or self.unjudged)
 
     def outcomes(self) -> list[TenantOutcome]:
         """What became of each tenant of the plan."""
@@ -389,10 +418,9 @@ def _take(run: Run, record: Mapping[str, Any]) -> None:
                 outcome = taken_back(outcome, progress.intent.base_revision)
             progress.outcome = outcome
         case "rollout":
-            waves = record["waves"]  # older journals have their number alone
-            run.unjudged = waves if isinstance(waves, int) else len(waves)
+            run.rollout = record
         case "judged":
-            run.unjudged -= 1
+            run.judged += 1
         case "taking_back":
             run.taking_back = record["why"]
         case "resume":
@@ -419,4 +447,5 @@ def left_words(run: Run) -> str:
     unsure = sum(run.tenants[name].may_be_written for name in run.left)
     what = "left to be taken back" if run.taking_back is not None else "left"
     left = f"{count(len(run.left), 'tenant')} {what}"
-    return f"{left}, {unsure:,} of them sent and not established" if unsure else left
+    left += f", {unsure:,} of them sent and not established" if unsure else ""
+    return f"{left}, {len(run.unjudged):,} written and to be judged again" if run.unjudged else left

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from knobctl.changes.plan import Plan
     from knobctl.changes.probing import Probes
     from knobctl.changes.rollout import Rolled, Rollout
+    from knobctl.changes.waves import BegunWaves
     from knobctl.checks.report import Report
     from knobctl.documents.model import Effective
     from knobctl.errors import ExitCode
@@ -41,6 +42,8 @@ class Proposal:
     """Tenants of the plan that moved since it was made and are left alone."""
     probes: Probes | None = None
     """The questions that a canary would ask."""
+    begun: BegunWaves | None = None
+    """The waves of a run that is gone on with, where they were not all found well."""
     rollout: Rollout | None = None
     """The waves; None where all is written at once."""
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -79,11 +82,9 @@ class Done:
         if self.rolled and self.rolled.taken_back:
             stuck = {one.outcome for one in self.outcomes if one.tenant in self.rolled.stuck}
             return bool(stuck - {Outcome.CONFLICT})
-        if self.rolled and any(
-            wave.verdict not in {"held", "passed over"} for wave in self.rolled.waves
-        ):
-            return False
-        return self.run is not None and any(one.outcome not in SETTLED for one in self.outcomes)
+        unjudged = bool(self.rolled and self.rolled.unjudged)
+        left = unjudged or any(one.outcome not in SETTLED for one in self.outcomes)
+        return self.run is not None and left
 
     @property
     def left(self) -> list[str]:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from knobctl.changes.apply import apply_plan
+from knobctl.changes.journal import not_established
 from knobctl.changes.journal_writing import JournalError
 from knobctl.changes.outcomes import Outcome, TenantOutcome
 from knobctl.changes.rollout import Rolled
@@ -14,7 +15,7 @@ from knobctl.changes.watching import unwatched, watched
 from knobctl.text import count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from knobctl.changes.apply import Push
     from knobctl.changes.guard_metrics import Wave
@@ -28,6 +29,9 @@ def roll_out(
 ) -> Rolled:
     """Write wave by wave, watch each, and go on or take back what this run has written.
 
+    A run that is gone on with has its waves looked at again before anything more stays: those that
+    were found well once, the one that was not with its whole bake.
+
     A wave that could not be written whole is taken back too: it shows nothing. One of which every
     tenant had moved, and was skipped, is passed over; but the rest is never written where no wave
     was watched. A run that is asked to stop leaves what it has written.
@@ -35,17 +39,22 @@ def roll_out(
     Raises:
         JournalError: If the journal cannot be written; nothing was sent.
     """
-    push.journal.begin(rollout.as_record())
+    judged = rollout.begun.judged if rollout.begun else 0
+    settled = rollout.begun.settled if rollout.begun else {}
+    if rollout.begun is None:
+        push.journal.begin(rollout.as_record())
     outcomes: dict[str, TenantOutcome] = {}
     waves = [unwatched(group, "not begun") for group in rollout.groups]
     for index, group in enumerate(rollout.groups):
-        written = apply_plan(group.tenants, push, progress)
-        outcomes |= {one.tenant: one for one in written}
-        waves[index] = watched(index + 1, written, rollout, push, watch)
+        left = [one for one in group.tenants if one.tenant not in settled]
+        outcomes |= {one.tenant: one for one in apply_plan(left, push, progress)}
+        there = [settled.get(one.tenant) or outcomes[one.tenant] for one in group.tenants]
+        waves[index] = watched(index + 1, there, rollout, push, watch)
         if waves[index].verdict not in {"held", "passed over"}:
             return _ended(rollout, push, watch, outcomes, waves, waves[index].why)
-        with suppress(JournalError):  # then nothing more is sent
-            push.journal.begin({"kind": "judged", "wave": index + 1})
+        if index >= judged:
+            with suppress(JournalError):  # then nothing more is sent
+                push.journal.begin({"kind": "judged", "wave": index + 1})
     if all(wave.verdict == "passed over" for wave in waves):
         return _ended(rollout, push, watch, outcomes, waves, None)
     rest = apply_plan(rollout.rest, push, progress)
@@ -60,36 +69,42 @@ def _ended(
     waves: list[Wave],
     why: str | None,
 ) -> Rolled:
-    """Write nothing more; where there is a reason to, take back what was written."""
-    planned = {one.tenant: one for group in rollout.groups for one in group.tenants}
-    unbegun = [one for name, one in planned.items() if name not in outcomes]
-    behind = [_unbegun(one) for one in (*unbegun, *rollout.rest)]
-    back = _backs(planned, outcomes, push)
-    if why is None or not back:
-        return Rolled(rollout=rollout, outcomes=(*outcomes.values(), *behind), waves=tuple(waves))
-    watch.tell(f"{why}; taking back {count(len(back), 'tenant')}")
-    returned = take_back(back, push, why)
-    outcomes |= {one.tenant: one for one in returned}
+    """Write nothing more; where there is a reason to, take back what this run has written.
+
+    Args:
+        rollout: All waves.
+        push: How they are written.
+        watch: Whom to tell.
+        outcomes: Of this attempt, by tenant.
+        waves: What the probes said.
+        why: Why it goes back; None where it stays.
+    """
+    settled = dict(rollout.begun.settled) if rollout.begun else {}
+    chosen = [one for group in rollout.groups for one in group.tenants]
+    planned = {one.tenant: one for one in (*chosen, *rollout.rest)}
+    unbegun = {name: _unbegun(one, push) for name, one in planned.items()}
+    found = unbegun | settled | outcomes
+    written = [one for one in found.values() if one.outcome is Outcome.APPLIED]
+    unsure = [one.tenant for one in found.values() if one.outcome is Outcome.UNKNOWN]
+    if why is None or not (written or unsure):
+        return Rolled(rollout=rollout, outcomes=tuple(found.values()), waves=tuple(waves))
+    watch.tell(f"{why}; taking back {count(len(written) + len(unsure), 'tenant')}")
+    back = [back_of(planned[one.tenant], one.revision, push.catalogue) for one in written]
+    returned = take_back(back, push, why, [planned[name] for name in unsure])
+    found |= {one.tenant: one for one in returned}
     return Rolled(
         rollout=rollout,
-        outcomes=(*outcomes.values(), *behind),
+        outcomes=tuple(found.values()),
         waves=tuple(waves),
         taken_back=why,
         stuck=still_written(returned),
     )
 
 
-def _backs(
-    planned: Mapping[str, TenantPlan], outcomes: Mapping[str, TenantOutcome], push: Push
-) -> list[TenantPlan]:
-    return [
-        back_of(planned[one.tenant], one.revision, push.catalogue)
-        for one in outcomes.values()
-        if one.outcome is Outcome.APPLIED
-    ]
-
-
-def _unbegun(tenant: TenantPlan) -> TenantOutcome:
+def _unbegun(tenant: TenantPlan, push: Push) -> TenantOutcome:
+    """What became of a tenant that this attempt did not come to."""
+    if tenant.tenant in push.sent:
+        return not_established(push.sent[tenant.tenant])
     if tenant.changes:
         return TenantOutcome(tenant=tenant.tenant, outcome=Outcome.SKIPPED)
     return TenantOutcome(

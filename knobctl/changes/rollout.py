@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from knobctl.changes.guard_metrics import Wave, judged
+from knobctl.changes.outcomes import Outcome
 from knobctl.changes.probing import Answers, Question, answers_under
 from knobctl.changes.watching import asked_of
 from knobctl.changes.waves import waves_of
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from knobctl.changes.outcomes import TenantOutcome
     from knobctl.changes.plan import TenantPlan
     from knobctl.changes.probing import Probes
-    from knobctl.changes.waves import Canary, Group
+    from knobctl.changes.waves import BegunWaves, Canary, Group
     from knobctl.engine.interface import Engine
 
 
@@ -39,6 +40,8 @@ class Rollout:
     before: Mapping[str, Answers]
     """By tenant of a wave that has probes."""
     parallelism: int
+    begun: BegunWaves | None = None
+    """What an earlier attempt did; None where this is the first."""
 
     def as_record(self) -> dict[str, Any]:
         """What a run's journal says of it."""
@@ -53,6 +56,8 @@ class Rollout:
                 }
                 for group in self.groups
             ],
+            "sizes": list(canary.sizes),
+            "labels": list(canary.labels),
             "bake": canary.bake,
             "max_worse": canary.max_worse,
         }
@@ -83,6 +88,18 @@ class Rolled:
     """Why what was written was to be taken back; None where it was not."""
     stuck: tuple[str, ...] = ()
     """Tenants that were written and could not be taken back."""
+
+    @property
+    def unjudged(self) -> tuple[str, ...]:
+        """The tenants that are written and were not watched to the end."""
+        stopped = {
+            name for wave in self.waves if wave.verdict == "interrupted" for name in wave.tenants
+        }
+        return tuple(
+            one.tenant
+            for one in self.outcomes
+            if one.tenant in stopped and one.outcome is Outcome.APPLIED
+        )
 
 
 def prepared_rollout(
@@ -121,6 +138,46 @@ def prepared_rollout(
         questions={name: asked[name] for name in sorted(names) if asked[name]},
         before={},
         parallelism=parallelism,
+    )
+    return _asked_before(rollout, engine)
+
+
+def resumed_rollout(
+    begun: BegunWaves,
+    tenants: Sequence[TenantPlan],
+    probes: Probes,
+    engine: Engine,
+    *,
+    parallelism: int,
+) -> Rollout:
+    """Take the waves of an earlier attempt up again, and ask their probes under the sets before it.
+
+    Args:
+        begun: The waves, and what became of them.
+        tenants: What is left to be written.
+        probes: The questions, as they are now.
+        engine: Who answers.
+        parallelism: Tenants asked at a time.
+
+    Raises:
+        RefusedError: If a wave that is not judged yet shows nothing.
+        InputError: If a file of questions cannot be read.
+    """
+    chosen = [one for group in begun.groups for one in group.tenants]
+    asked = {one.tenant: probes.questions_for(one.tenant, one.labels) for one in chosen}
+    for number, group in enumerate(begun.groups, 1):
+        if number > begun.judged:
+            _refuse_unwatched(number, group, asked)
+    _refuse_lossy([one for one in chosen if one.tenant not in begun.settled])
+    names = asked.keys()
+    rollout = Rollout(
+        canary=begun.canary,
+        groups=begun.groups,
+        rest=tuple(one for one in tenants if one.tenant not in names),
+        questions={name: asked[name] for name in sorted(names) if asked[name]},
+        before={},
+        parallelism=parallelism,
+        begun=begun,
     )
     return _asked_before(rollout, engine)
 
@@ -173,8 +230,11 @@ def _asked_before(rollout: Rollout, engine: Engine) -> Rollout:
             f"a canary asks questions before and after, which this engine does not answer: {error.message}.",
             hint="Nothing was written. To push all at once: leave out --canary and --wave",
         ) from error
+    judged_before = rollout.begun.judged if rollout.begun else 0
     for number, group in enumerate(rollout.groups, 1):
-        if not any(before[one.tenant].answered for one in group.tenants if one.tenant in before):
+        if number > judged_before and not any(
+            before[one.tenant].answered for one in group.tenants if one.tenant in before
+        ):
             raise RefusedError(
                 f"no question of wave {number} is answered now, so that no change could show.",
                 hint="Nothing was written. Name questions that the tenants' documents answer in the fleet's probes",

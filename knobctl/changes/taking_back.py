@@ -12,6 +12,8 @@ from knobctl.changes.diff import diff_sets
 from knobctl.changes.journal_writing import JournalError
 from knobctl.changes.outcomes import Outcome, TenantOutcome, taken_back
 from knobctl.changes.plan import TenantPlan
+from knobctl.changes.read_back import same_set
+from knobctl.errors import EngineError
 from knobctl.text import visible
 
 if TYPE_CHECKING:
@@ -42,11 +44,14 @@ def back_of(tenant: TenantPlan, written: str | None, catalogue: Catalogue) -> Te
     )
 
 
-def take_back(tenants: Sequence[TenantPlan], push: Push, why: str) -> list[TenantOutcome]:
+def take_back(
+    tenants: Sequence[TenantPlan], push: Push, why: str, unsure: Sequence[TenantPlan] = ()
+) -> list[TenantOutcome]:
     """Write earlier sets again, in the same run; whoever was changed since is left alone.
 
     Args:
         tenants: Plans of `back_of`.
+        unsure: What was planned for tenants of which it is not known whether they were written.
         push: As they were written; a request to stop does not stop this.
         why: Why, for the journal and the audit events.
     """
@@ -58,10 +63,34 @@ def take_back(tenants: Sequence[TenantPlan], push: Push, why: str) -> list[Tenan
         on_conflict=OnConflict.SKIP,
         stop=Event(),
     )
-    written = {one.tenant: one.base_revision for one in tenants}
-    return [
-        taken_back(one, written[one.tenant]) for one in apply_plan(tenants, way, lambda _: None)
-    ]
+    found = {one.tenant: _back_of_unsure(one, push) for one in unsure}
+    backs = sorted([*tenants, *filter(None, found.values())], key=lambda one: one.tenant)
+    written = {one.tenant: one.base_revision for one in backs}
+    returned = apply_plan(backs, way, lambda _: None)
+    lost = [_not_established(name) for name, back in found.items() if back is None]
+    return [*(taken_back(one, written[one.tenant]) for one in returned), *lost]
+
+
+def _back_of_unsure(tenant: TenantPlan, push: Push) -> TenantPlan | None:
+    """The plan that takes back a write that may have arrived; None where that cannot be found out.
+
+    Where the tenant still holds its earlier set, that is written once more: a write that is still
+    on its way finds another revision then, and is refused.
+    """
+    try:
+        live = push.engine.read(tenant.tenant)
+    except EngineError:
+        return None
+    back = back_of(tenant, live.revision, push.catalogue)
+    if same_set(live.knobs, tenant.desired):
+        return back
+    stands = same_set(live.knobs, tenant.existing)
+    return replace(back, existing=tenant.existing) if stands else None
+
+
+def _not_established(tenant: str) -> TenantOutcome:
+    message = "what became of its write is not established, so that it was not taken back"
+    return TenantOutcome(tenant=tenant, outcome=Outcome.UNKNOWN, message=message)
 
 
 def backs_of(run: Run, planned: Mapping[str, TenantPlan], catalogue: Catalogue) -> list[TenantPlan]:
@@ -75,11 +104,21 @@ def backs_of(run: Run, planned: Mapping[str, TenantPlan], catalogue: Catalogue) 
     found = []
     for name in run.left:
         progress = run.tenants[name]
-        if progress.intent and progress.takes_back:
-            found.append(back_of(planned[name], progress.intent.base_revision, catalogue))
-        elif progress.outcome:
+        if progress.intent and progress.takes_back and progress.may_be_written:
+            back = back_of(planned[name], progress.intent.base_revision, catalogue)
+            found.append(replace(back, existing=progress.intent.before))
+        elif progress.is_written and progress.outcome:
             found.append(back_of(planned[name], progress.outcome.revision, catalogue))
     return found
+
+
+def unsure_of(run: Run, planned: Mapping[str, TenantPlan]) -> list[TenantPlan]:
+    """What was planned for the tenants of such a run of which it is not known whether they were written."""
+    return [
+        planned[name]
+        for name in run.left
+        if run.tenants[name].may_be_written and not run.tenants[name].takes_back
+    ]
 
 
 def still_written(returned: Sequence[TenantOutcome]) -> tuple[str, ...]:

@@ -49,6 +49,8 @@ def watched(
 ) -> Wave:
     """Ask the probes of a wave that is written, and judge it.
 
+    One that an earlier attempt found well is asked once more: time has passed since.
+
     Args:
         number: Which, from 1.
         written: What became of its tenants.
@@ -69,6 +71,9 @@ def watched(
     if not there:
         return unwatched(group, "passed over")
     asked = [one for one in group.tenants if one.tenant in there & rollout.questions.keys()]
+    once_more = rollout.begun is not None and number <= rollout.begun.judged
+    if not asked and once_more:
+        return unwatched(group, "held")
     if not asked:
         why = f"wave {number} shows nothing: no tenant that has probes was written"
         return unwatched(group, "not asked", why)
@@ -76,10 +81,10 @@ def watched(
     what = f"{count(len(there), 'tenant')} written"
     if len(asked) < len(there):
         what += f", {len(asked):,} of them watched"
-    watch.tell(
-        f"wave {number}: {what}; asking {count(questions, 'question')}, {rollout.canary.how_long}"
-    )
-    return _baked(group, asked, rollout, push, watch)
+    how_long = "once more" if once_more else rollout.canary.how_long
+    watch.tell(f"wave {number}: {what}; asking {count(questions, 'question')}, {how_long}")
+    bake_s = 0 if once_more else rollout.canary.bake_s
+    return _baked(group, asked, rollout, push, watch, bake_s)
 
 
 def unwatched(group: Group, verdict: str, why: str | None = None) -> Wave:
@@ -89,10 +94,15 @@ def unwatched(group: Group, verdict: str, why: str | None = None) -> Wave:
 
 
 def _baked(
-    group: Group, asked: Sequence[TenantPlan], rollout: Rollout, push: Push, watch: Watch
+    group: Group,
+    asked: Sequence[TenantPlan],
+    rollout: Rollout,
+    push: Push,
+    watch: Watch,
+    bake_s: int,
 ) -> Wave:
     """Ask again and again until the time is over, something is worse, or the run shall stop."""
-    end = watch.clock() + rollout.canary.bake_s
+    end = watch.clock() + bake_s
     before = dict(rollout.before)
     found = unwatched(group, "not begun")
     while True:

@@ -14,10 +14,13 @@ from knobctl.checks.selecting import make_selection
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from fractions import Fraction
 
-    from knobctl.changes.plan import TenantPlan
+    from knobctl.changes.journal import Run
+    from knobctl.changes.outcomes import TenantOutcome
+    from knobctl.changes.plan import Plan, TenantPlan
+    from knobctl.changes.resuming import Rest
 
 
 EVERY_S: Final = 30.0
@@ -69,6 +72,51 @@ class Group:
         """What people call it: `canary 5%`, `region=eu`, `canary 5% of region=eu`."""
         canary = f"canary {self.size}" if self.size else ""
         return " of ".join(part for part in (canary, self.label) if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BegunWaves:
+    """The waves of a run that is gone on with."""
+
+    canary: Canary
+    groups: tuple[Group, ...]
+    judged: int
+    """How many of them were found well, from the first on."""
+    settled: Mapping[str, TenantOutcome]
+    """By tenant of a wave that is not written any more, what became of it."""
+
+
+def begun_waves(run: Run, plan: Plan, rest: Rest) -> BegunWaves | None:
+    """The waves of a run, where they were not all found well; None where the rest may go unwatched.
+
+    Args:
+        run: As its journal tells it.
+        plan: Its plan.
+        rest: What is left of it.
+    """
+    if not (run.is_in_waves and run.rollout):
+        return None
+    planned = {one.tenant: one for one in (*plan.tenants, *rest.plan.tenants)}
+    record = run.rollout
+    groups = [
+        Group(
+            size=wave["size"],
+            label=wave["label"],
+            tenants=tuple(planned[name] for name in wave["tenants"]),
+        )
+        for wave in record["waves"]
+    ]
+    return BegunWaves(
+        canary=Canary(
+            sizes=tuple(record["sizes"]),
+            labels=tuple(record["labels"]),
+            bake=record["bake"],
+            max_worse=record["max_worse"],
+        ),
+        groups=tuple(groups),
+        judged=run.judged,
+        settled={one.tenant: one for one in (*rest.settled, *rest.found, *rest.moved)},
+    )
 
 
 def seconds(text: str) -> int:

@@ -98,15 +98,15 @@ def in_waves(
     Raises:
         RefusedError: If nothing would be watched; nothing was written.
     """
-    from knobctl.changes.rollout import prepared_rollout
+    from knobctl.changes.rollout import prepared_rollout, resumed_rollout
 
-    if canary is None or proposal.probes is None or not proposal.plan.changing:
+    tenants, probes = proposal.plan.tenants, proposal.probes
+    if probes is not None and proposal.begun is not None:
+        rollout = resumed_rollout(
+            proposal.begun, tenants, probes, session.engine, parallelism=parallelism
+        )
+    elif probes is not None and canary is not None and proposal.plan.changing:
+        rollout = prepared_rollout(canary, tenants, probes, session.engine, parallelism=parallelism)
+    else:
         return proposal
-    rollout = prepared_rollout(
-        canary,
-        proposal.plan.tenants,
-        proposal.probes,
-        session.engine,
-        parallelism=parallelism,
-    )
     return replace(proposal, rollout=rollout)

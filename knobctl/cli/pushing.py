@@ -240,8 +240,11 @@ def _write(
         )
         rolled = _in_waves(session, proposal, way, step)
         written = rolled.outcomes if rolled else apply_plan(tenants, way, lambda _: step())
-        outcomes = in_order([*proposal.left_out, *written])
+        # What was settled before and is taken back now counts as what it is now.
+        found = {one.tenant: one for one in (*proposal.left_out, *written)}
+        outcomes = in_order(list(found.values()))
         left = sum(one.outcome not in SETTLED for one in outcomes)
+        left += len(rolled.unjudged) if rolled else 0
         if rolled and rolled.taken_back:
             left = len(rolled.stuck)
         counts = tally(outcomes, unchanged=proposal.plan.unchanged)

@@ -19,7 +19,7 @@ from knobctl.cli.planned import (
     refuse_other_fleet,
 )
 from knobctl.cli.pushing import GoingOn, push, runs_of
-from knobctl.errors import ConflictError, RefusedError, UsageError
+from knobctl.errors import ConflictError, UsageError
 from knobctl.report.pushes import done_json
 from knobctl.report.runs import finished_words
 from knobctl.text import joined, visible
@@ -64,7 +64,6 @@ def resume_run(
             from knobctl.cli.taking_back import finish_taking_back
 
             return finish_taking_back(session, run, plan, journal, options)
-        _refuse_unjudged(run)
         options = _as_begun(run, options)
         return _go_on(session, run, plan, journal, options, max_tenants, max_share, max_pruned)
 
@@ -81,16 +80,6 @@ def _as_begun(run: Run, options: PushOptions) -> PushOptions:
             raise UsageError(f"a run is resumed as it was begun: its {name} is {visible(noted)!r}")
         options = replace(options, **{name: noted or said})
     return options
-
-
-def _refuse_unjudged(run: Run) -> None:
-    """Refuse to write the rest of a canary's run that ended before its probes had said that all is well."""
-    if run.unjudged:
-        raise RefusedError(
-            f"run {run.heading.run} is a canary that was not judged to its end: its rest is not written unwatched.",
-            hint="Nothing was written. To go on, apply again with --canary, which writes only what still differs; "
-            f"to undo what it wrote: knobctl rollback --run {run.heading.run}{run.heading.place}",
-        )
 
 
 def refuse_other_folder(session: Session, run: Run) -> None:
@@ -137,7 +126,9 @@ def _go_on(
     max_pruned: int | None,
 ) -> ExitCode:
     from knobctl.changes.preparing import fleet_of, refuse_unread
+    from knobctl.changes.probing import Probes
     from knobctl.changes.resuming import rest_of
+    from knobctl.changes.waves import begun_waves
     from knobctl.engine.reading import read_all
 
     refuse_other_fleet(session, plan.fleet, f"run {run.heading.run} was")
@@ -152,7 +143,8 @@ def _go_on(
     if limits.consent_required and not options.dry_run:
         require_consent(yes=options.yes, what=limits.consent_required)
     refuse_other_engine(session, plan.engine, f"run {run.heading.run} was")
-    live = read_all(session.engine, run.left, workers=options.parallelism)
+    names = [*run.left, *run.written_in_waves]
+    live = read_all(session.engine, names, workers=options.parallelism)
     rest = rest_of(run, plan, live, session.catalogue)
     if run.heading.command == "apply":
         rest = _still_asked_for(session, rest, repository, fleet)
@@ -177,6 +169,8 @@ def _go_on(
             limits=limits,
             needs_consent=limits.consent_required is not None,
             left_out=[*rest.settled, *rest.found, *rest.moved],
+            probes=Probes(fleet, repository.root),
+            begun=begun_waves(run, plan, rest),
         ),
         options,
         GoingOn(journal=journal, rest=rest, whole=plan.tenants, allowed=frozenset(run.allowed)),

@@ -9,7 +9,7 @@ from knobctl.changes.apply import Push
 from knobctl.changes.outcomes import exit_code, tally
 from knobctl.changes.proposal import Done, Proposal, in_order
 from knobctl.changes.rollout import Rolled
-from knobctl.changes.taking_back import backs_of, still_written, take_back
+from knobctl.changes.taking_back import backs_of, still_written, take_back, unsure_of
 from knobctl.cli.choosing import limits_for
 from knobctl.cli.planned import refuse_other_engine
 from knobctl.cli.pushing import answer
@@ -35,12 +35,14 @@ def finish_taking_back(
     """
     refuse_other_engine(session, plan.engine, f"run {run.heading.run} was")
     why = run.taking_back or ""
-    left = backs_of(run, {one.tenant: one for one in plan.tenants}, session.catalogue)
+    planned = {one.tenant: one for one in plan.tenants}
+    left = backs_of(run, planned, session.catalogue)
+    unsure = unsure_of(run, planned)
     proposal = Proposal(
         command="apply", plan=plan, limits=limits_for(session, None), needs_consent=False
     )
     if options.dry_run:
-        shown = f"{count(len(left), 'tenant')} left to be taken back: {visible(why)}"
+        shown = f"{count(len(run.left), 'tenant')} left to be taken back: {visible(why)}"
         done = Done(outcomes=run.outcomes(), code=ExitCode.OK, dry_run=True)
         answer(session, proposal, done, shown)
         return done.code
@@ -61,7 +63,7 @@ def finish_taking_back(
         pace=session.pace,
     )
     started = time.monotonic()
-    returned = take_back(left, way, why)
+    returned = take_back(left, way, why, unsure)
     found = {one.tenant: one for one in (*run.outcomes(), *returned)}
     outcomes = in_order(list(found.values()))
     stuck = still_written(returned)

@@ -135,8 +135,8 @@ def after_waves(done: Done, place: str) -> str | None:
         )
     if any(wave.verdict == "interrupted" for wave in done.rolled.waves):
         return (
-            "the canary was not judged to its end. To go on with the rest in waves, run the same command again: "
-            "it writes only what still differs; to go back: the command after undo"
+            "a wave that is written was not judged to its end. To go on, which judges it again first: "
+            f"{resume}; to go back: the command after undo"
         )
     if done.code is ExitCode.ENGINE:
         return "nothing was written; to go on, run the same command again."

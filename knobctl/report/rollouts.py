@@ -42,9 +42,12 @@ def rollout_text(rollout: Rollout) -> str:
 def _group_line(number: int, group: Group, rollout: Rollout) -> str:
     names, asked = [one.tenant for one in group.tenants], rollout.watched(group)
     whom = "" if asked == len(names) else f"{asked:,} of them "
+    how_long = rollout.canary.how_long
+    if rollout.begun and number <= rollout.begun.judged:
+        how_long = "once more: it was found well before"
     return (
         f"wave {number}  {visible(group.name)}: {count(len(names), 'tenant')} ({_named(names)}), "
-        f"{whom}asked {count(rollout.asked(group), 'question')}, {rollout.canary.how_long}"
+        f"{whom}asked {count(rollout.asked(group), 'question')}, {how_long}"
     )
 
 

@@ -58,15 +58,10 @@ def _head_lines(run: Run | Ended, now: datetime, colored: bool) -> list[str]:
     lines = [f"{name}  {state}  {what}  {_counts(run.tally())}  {who}"]
     if isinstance(run, Ended) or run.is_finished:
         return lines
-    if run.unjudged and run.taking_back is None:
-        lines.append(
-            f"  {left_words(run)}; its canary was not judged to its end: apply again with --canary"
-        )
-    else:
-        lines.append(
-            f"  {left_words(run)}; to go on, in {visible(heading.folder)}: "
-            f"knobctl apply --resume {heading.run}{visible(run.heading.place)}"
-        )
+    lines.append(
+        f"  {left_words(run)}; to go on, in {visible(heading.folder)}: "
+        f"knobctl apply --resume {heading.run}{visible(run.heading.place)}"
+    )
     return lines
 
 

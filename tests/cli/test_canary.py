@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from knobctl.changes import run_folder
+from knobctl.changes import rolling_out, run_folder, taking_back
 from knobctl.changes.journal_writing import Journal
 from knobctl.engine.embedded import EmbeddedEngine
 from knobctl.engine.interface import EngineRefusedError
-from knobctl.errors import EngineError
+from knobctl.errors import EngineError, UnknownOutcomeError
 from knobctl.knobs import load_catalogue
 from knobctl.server.auth import local_caller
 from knobctl.server.opening import open_services
@@ -29,10 +31,9 @@ from tests.cli.terminal import ROOT
 from tests.given_engine import GivenEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from knobctl.engine.interface import Receipt
+    from knobctl.engine.interface import LiveSet, Receipt
 
 TENANTS = ("acme", "bolt", "cork", "delta")
 TEXTS = {
@@ -245,15 +246,18 @@ def test_a_wave_that_is_half_written_is_taken_back(
 def test_a_wave_of_which_nothing_is_written_has_nothing_to_take_back(
     fleet: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It fails as any push does, and is not resumed unwatched."""
+    """It fails as any push does, and is resumed in waves."""
     wish(fleet, acme=HARMLESS, bolt=HARMLESS)
-    refusing(monkeypatch, "acme", "bolt")
-    result = fleet("apply", "--canary", "1", *NOW)
+    with monkeypatch.context() as during:
+        refusing(during, "acme", "bolt")
+        result = fleet("apply", "--canary", "1", *NOW)
     assert result.code == 8
     assert "wave 1  not written" in result.out
     assert "taken back" not in result.out + result.err
     assert "nothing was written; to go on, run the same command again." in result.err
-    assert "its canary was not judged to its end: apply again with --canary" in fleet("runs").out
+    answer = pushed(fleet, "--resume", listed(fleet)["run"], *ENGINE, code=0)
+    assert answer["rollout"]["waves"][0]["verdict"] == "held"
+    assert set(outcomes(answer).values()) == {"applied"}
 
 
 def test_what_was_changed_since_is_left_alone(
@@ -593,20 +597,11 @@ class Died(BaseException):
     """The process is gone."""
 
 
-@pytest.mark.parametrize(
-    "at",
-    [
-        lambda one: one["kind"] == "taking_back",
-        lambda one: one["kind"] == "intent" and one["reason"].startswith("taken back"),
-        lambda one: one["kind"] == "outcome" and one["revision"] == "r3",
-    ],
-    ids=["begun", "intended", "written"],
-)
-def test_a_run_that_dies_while_it_takes_back_goes_on_with_that(
-    fleet: Inside, monkeypatch: pytest.MonkeyPatch, at: Callable[[Mapping[str, Any]], bool]
-) -> None:
-    """It is resumed backwards, and repeats nothing."""
-    wish(fleet, acme=SILENT, bolt=SILENT)
+Records = Callable[[Mapping[str, Any]], bool]
+
+
+def dying(monkeypatch: pytest.MonkeyPatch, at: Records, *, noted: bool = True) -> None:
+    """Let the process be gone from a record of the journal on, whether it is still written or not."""
 
     class Dying(Journal):
         """Notes nothing any more from a record on."""
@@ -614,18 +609,45 @@ def test_a_run_that_dies_while_it_takes_back_goes_on_with_that(
         dead = False
 
         def _append(self, *records: Mapping[str, Any]) -> None:
-            if not self.dead:
-                written = [one for one in records if one["kind"] != "outcome" or not at(one)]
-                super()._append(*written)
-                self.dead = any(map(at, records))
+            for record in records:
+                self._note(record)
+
+        def _note(self, record: Mapping[str, Any]) -> None:
+            if self.dead:
+                raise Died
+            self.dead = at(record)
+            if noted or not self.dead:
+                super()._append(record)
             if self.dead:
                 raise Died
 
-    with monkeypatch.context() as during:
-        during.setattr(run_folder, "Journal", Dying)
+    monkeypatch.setattr(run_folder, "Journal", Dying)
+
+
+def died(fleet: Inside, *arguments: str, at: Records, noted: bool = True) -> dict[str, Any]:
+    """Apply until the process is gone; gives the run as it is listed then."""
+    with pytest.MonkeyPatch().context() as during:
+        dying(during, at, noted=noted)
         with pytest.raises(Died):
-            fleet("apply", "--canary", "1", *NOW)
-    run = listed(fleet)
+            fleet("apply", *arguments)
+    return listed(fleet)
+
+
+@pytest.mark.parametrize(
+    ("at", "noted"),
+    [
+        (lambda one: one["kind"] == "taking_back", True),
+        (lambda one: one["kind"] == "intent" and one["reason"].startswith("taken back"), True),
+        (lambda one: one["kind"] == "outcome" and one["revision"] == "r3", False),
+    ],
+    ids=["begun", "intended", "written"],
+)
+def test_a_run_that_dies_while_it_takes_back_goes_on_with_that(
+    fleet: Inside, at: Records, noted: bool
+) -> None:
+    """It is resumed backwards, and repeats nothing."""
+    wish(fleet, acme=SILENT, bolt=SILENT)
+    run = died(fleet, "--canary", "1", *NOW, at=at, noted=noted)
     assert (run["state"], run["left"]) == ("unfinished", 1)
     assert "left to be taken back" in fleet("runs").out
     shown = fleet("apply", "--resume", run["run"], "--dry-run", *ENGINE)
@@ -636,6 +658,239 @@ def test_a_run_that_dies_while_it_takes_back_goes_on_with_that(
         fleet.live(wave) == {"acme": {"rrf_k": 50, "mmr_lambda": 0.5}, "bolt": {"rrf_k": 50}}[wave]
     )
     assert len(fleet.events(wave)) == 3
+    shown = fleet("runs", run["run"], "--format", "json")
+    assert faults_of(shown.json, "output-runs.v1.schema.json") == []
+
+
+def judged(number: int) -> Records:
+    return lambda one: one["kind"] == "judged" and one["wave"] == number
+
+
+def record(number: int) -> Records:
+    seen = itertools.count(1)
+    return lambda _: next(seen) == number
+
+
+REGIONS = ("--wave", "region=a", "--wave", "region=b")
+
+
+def test_a_run_that_dies_in_mid_bake_judges_its_waves_again(fleet: Inside) -> None:
+    """The one that was found well once more, the other anew; then the rest, and nothing is repeated."""
+    labelled(fleet, acme=f"a: {HARMLESS}", bolt=f"b: {HARMLESS}", cork=f"c: {HARMLESS}")
+    run = died(fleet, *REGIONS, *NOW, at=judged(2), noted=False)
+    assert (run["state"], run["left"]) == ("unfinished", 1)
+    assert "1 tenant left, 1 written and to be judged again; to go on" in fleet("runs").out
+    result = fleet("apply", "--resume", run["run"], *ENGINE)
+    assert result.code == 0, result.err
+    assert "asked 3 questions, once more: it was found well before" in result.out
+    assert "wave 1: 1 tenant written; asking 3 questions, once more" in result.err
+    assert "wave 2: 1 tenant written; asking 3 questions, once" in result.err
+    assert (fleet.live("cork"), len(fleet.events("bolt"))) == ({"rrf_k": 30}, 2)
+    assert listed(fleet)["state"] == "finished"
+
+
+def test_a_wave_without_a_rest_is_judged_again_too(fleet: Inside) -> None:
+    """All is written, and the run is not finished before it was found well."""
+    labelled(fleet, acme=f"a: {HARMLESS}", bolt=f"b: {HARMLESS}")
+    run = died(fleet, *REGIONS, *NOW, at=judged(2), noted=False)
+    assert (run["state"], run["left"]) == ("unfinished", 0)
+    answer = pushed(fleet, "--resume", run["run"], *ENGINE, code=0)
+    assert [one["verdict"] for one in answer["rollout"]["waves"]] == ["held", "held"]
+    assert listed(fleet)["state"] == "finished"
+    assert "nothing is left" in fleet("apply", "--resume", run["run"], *ENGINE).out
+
+
+def test_what_turns_out_worse_after_a_resume_goes_back_whole(
+    fleet: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The waves before it and the tenants of its wave that the first attempt wrote, byte for byte."""
+    labelled(
+        fleet,
+        acme=f"a: {HARMLESS}",
+        bolt=f"b: {SILENT}",
+        cork=f"b: {HARMLESS}",
+        delta=f"c: {HARMLESS}",
+    )
+    before = state(fleet)
+
+    def gone(tenant: str) -> None:
+        if tenant != "acme":
+            raise Died
+
+    with monkeypatch.context() as during:
+        asked_first(during, gone)
+        with pytest.raises(Died):
+            fleet("apply", *REGIONS, *NOW)
+    run = listed(fleet)
+    assert run["outcomes"] == {"applied": 3, "skipped": 1}
+    answer = pushed(fleet, "--resume", run["run"], *ENGINE, code=11)
+    assert outcomes(answer) == {
+        "acme": "rolled_back",
+        "bolt": "rolled_back",
+        "cork": "rolled_back",
+        "delta": "skipped",
+    }
+    assert [knobs for knobs, _ in state(fleet).values()] == [knobs for knobs, _ in before.values()]
+
+
+def test_a_wave_that_was_well_and_is_not_any_more_takes_all_back(
+    fleet: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked once more before anything is written."""
+    labelled(fleet, acme=f"a: {HARMLESS}", bolt=f"b: {HARMLESS}", cork=f"c: {HARMLESS}")
+    run = died(fleet, *REGIONS, *NOW, at=judged(2), noted=False)
+    real = EmbeddedEngine.assemble
+
+    def assemble(self: EmbeddedEngine, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        found = real(self, tenant, request)
+        return {**found, "chunks": []} if tenant == "acme" else found
+
+    monkeypatch.setattr(EmbeddedEngine, "assemble", assemble)
+    answer = pushed(fleet, "--resume", run["run"], *ENGINE, code=11)
+    assert [one["verdict"] for one in answer["rollout"]["waves"]] == ["worse", "not_begun"]
+    assert outcomes(answer) == {"acme": "rolled_back", "bolt": "rolled_back", "cork": "skipped"}
+
+
+def test_who_changed_a_wave_meanwhile_stops_its_resume(fleet: Inside) -> None:
+    """7, with their change; left out where that is asked for, the others are judged and theirs stays."""
+    labelled(fleet, acme=f"a: {HARMLESS}", bolt=f"a: {HARMLESS}", cork=f"c: {HARMLESS}")
+    run = died(fleet, "--wave", "region=a", *NOW, at=judged(1), noted=False)
+    fleet.hold("bolt", rrf_k=77)
+    answer = pushed(fleet, "--resume", run["run"], *ENGINE, code=7)
+    (theirs,) = [one for one in answer["tenants"] if one["outcome"] == "conflict"]
+    assert (theirs["tenant"], theirs["message"]) == (
+        "bolt",
+        "it was changed since this run wrote it",
+    )
+    assert [one["after"] for one in theirs["changed_by_others"]] == [77]
+    resume = ("--resume", run["run"], "--on-conflict", "skip", *ENGINE)
+    answer = pushed(fleet, *resume, code=9)
+    assert outcomes(answer) == {"acme": "applied", "bolt": "conflict", "cork": "applied"}
+    assert fleet.live("bolt") == {"rrf_k": 77}
+    assert listed(fleet)["state"] == "finished"
+
+
+def test_probes_that_are_gone_stop_a_resume_in_waves(fleet: Inside) -> None:
+    """Nothing goes on unwatched; the run can be taken back."""
+    labelled(fleet, acme=f"a: {HARMLESS}", cork=f"c: {HARMLESS}")
+    run = died(fleet, "--wave", "region=a", *NOW, at=judged(1), noted=False)
+    fleet.write("fleet.yaml", "fleet: default\n")
+    refused = fleet("apply", "--resume", run["run"], *ENGINE)
+    assert (refused.code, "no probe questions for 1 of the 1 tenant of wave 1" in refused.err) == (
+        6,
+        True,
+    )
+    assert fleet("rollback", "--run", run["run"], "--no-file", *YES).code == 0
+    assert fleet.live("acme") == {"rrf_k": 50, "mmr_lambda": 0.5}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("worse", "code"), [(HARMLESS, 0), (SILENT, 11)])
+def test_a_rollout_that_dies_at_any_record_is_finished_by_a_resume(
+    fleet: Inside, worse: str, code: int
+) -> None:
+    """Nobody is left with half a run; no write is made twice."""
+    labelled(
+        fleet,
+        acme=f"a: {HARMLESS}",
+        bolt=f"b: {worse}",
+        cork=f"b: {HARMLESS}",
+        delta=f"c: {HARMLESS}",
+    )
+    kept = shutil.copytree(fleet.folder, fleet.folder.with_name("kept"))
+    began = state(fleet)
+    for number in itertools.count(3):
+        for noted in (False, True):
+            shutil.rmtree(fleet.folder)
+            shutil.copytree(kept, fleet.folder)
+            try:
+                run = died(fleet, *REGIONS, *NOW, at=record(number), noted=noted)
+            except pytest.fail.Exception:
+                return
+            answer = pushed(fleet, "--resume", run["run"], *ENGINE, code=code)
+            for name, (knobs, events) in state(fleet).items():
+                assert (knobs == began[name][0]) == (code == 11)
+                written = {"applied": 1, "rolled_back": 2, "skipped": 0}[outcomes(answer)[name]]
+                assert events == began[name][1] + written
+    raise AssertionError
+
+
+def lost_answers(
+    monkeypatch: pytest.MonkeyPatch,
+    tenant: str,
+    *,
+    arrives: bool,
+    then: Callable[[], None] = lambda: None,
+) -> None:
+    """Let the answer to a tenant's write be lost; it arrives when that could not be established.
+
+    Args:
+        monkeypatch: Of the test.
+        tenant: Whose.
+        arrives: Whether the write arrives.
+        then: What happens after it, and before anything is taken back.
+    """
+    real = EmbeddedEngine.replace
+    late: list[Callable[[], object]] = []
+
+    def replace(self: EmbeddedEngine, name: str, *sent: Any, **options: Any) -> Receipt:
+        if name != tenant or options["reason"] != "why":
+            return real(self, name, *sent, **options)
+        late.append(lambda: real(self, name, *sent, **options))
+        raise UnknownOutcomeError("the connection was cut")
+
+    def take_back(*arguments: Any) -> Any:
+        for send in late if arrives else ():
+            send()
+        then()
+        return taking_back.take_back(*arguments)
+
+    monkeypatch.setattr("knobctl.changes.read_back.READ_BACK_PAUSES_S", ())
+    monkeypatch.setattr(EmbeddedEngine, "replace", replace)
+    monkeypatch.setattr(rolling_out, "take_back", take_back)
+
+
+@pytest.mark.parametrize(("arrives", "events"), [(True, 3), (False, 2)])
+def test_a_write_of_which_nothing_is_known_is_taken_back_too(
+    fleet: Inside, monkeypatch: pytest.MonkeyPatch, arrives: bool, events: int
+) -> None:
+    """Whether it arrived or not; one that is still on its way finds another revision."""
+    wish(fleet, acme=HARMLESS, bolt=HARMLESS)
+    lost_answers(monkeypatch, "bolt", arrives=arrives)
+    answer = pushed(fleet, "--canary", "2", *NOW, code=11)
+    assert outcomes(answer) == {"acme": "rolled_back", "bolt": "rolled_back"}
+    assert answer["rollout"]["taken_back"] == "wave 1 was not written whole: bolt is unknown"
+    assert fleet.live("bolt") == {"rrf_k": 50}
+    assert len(fleet.events("bolt")) == events
+
+
+def test_what_cannot_be_found_out_is_taken_back_by_a_resume(
+    fleet: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """10 while the tenant cannot be read; its earlier set once it can."""
+    wish(fleet, acme=HARMLESS, bolt=HARMLESS)
+    real = EmbeddedEngine.read
+
+    def read(self: EmbeddedEngine, tenant: str) -> LiveSet:
+        if tenant == "bolt":
+            raise EngineError("no answer")
+        return real(self, tenant)
+
+    with monkeypatch.context() as during:
+        lost_answers(
+            during,
+            "bolt",
+            arrives=True,
+            then=lambda: during.setattr(EmbeddedEngine, "read", read),
+        )
+        answer = pushed(fleet, "--canary", "2", *NOW, code=10)
+    assert outcomes(answer) == {"acme": "rolled_back", "bolt": "unknown"}
+    run = listed(fleet)
+    assert (run["state"], run["left"]) == ("unfinished", 1)
+    assert fleet.live("bolt") == {"rrf_k": 30}
+    answer = pushed(fleet, "--resume", run["run"], *ENGINE, code=11)
+    assert outcomes(answer) == {"acme": "rolled_back", "bolt": "rolled_back"}
+    assert fleet.live("bolt") == {"rrf_k": 50}
 
 
 @pytest.mark.slow
@@ -662,10 +917,12 @@ def test_a_bake_that_is_interrupted_leaves_what_is_written_and_says_how_to_go_on
     assert "undo: knobctl rollback" in out
     assert "the canary was not judged to its end" in said
     run = listed(fleet)
-    assert run["outcomes"] == {"applied": 1, "skipped": 1}
-    resumed = fleet("apply", "--resume", run["run"], *ENGINE)
-    assert (resumed.code, "its rest is not written unwatched" in resumed.err) == (6, True)
-    assert f"knobctl rollback --run {run['run']}" in resumed.err
+    assert (run["state"], run["outcomes"]) == ("unfinished", {"applied": 1, "skipped": 1})
+    assert (
+        f"to go on, which judges it again first: knobctl apply --resume {run['run']}"
+        in said.replace("To", "to")
+    )
+    assert "1 tenant left, 1 written and to be judged again; to go on" in fleet("runs").out
     answer = pushed(fleet, "--canary", "1", *NOW, code=0)
     assert sorted(outcomes(answer).values()) == ["applied", "unchanged"]
 
