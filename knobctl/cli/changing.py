@@ -23,6 +23,7 @@ from knobctl.changes.single import (
 )
 from knobctl.cli.choosing import answer_errors, limits_for, surroundings
 from knobctl.cli.pushing import push
+from knobctl.cli.unnamed_fleets import tell_unnamed_fleets
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -139,6 +140,8 @@ def change_tenant(
         reports.insert(0, check_live_changes([change], today=session.today))
         refuse_unread(subject.repository, subject.fleet)
         limits = limits_for(session, subject.fleet)
+        documents = [subject.document] if subject.document else []
+        tell_unnamed_fleets(session, subject.repository, documents, subject.fleet)
         plan = plan_live_changes([change], reports[0], engine=session.engine.name, limits=limits)
     for report in reports:
         if report.errors:

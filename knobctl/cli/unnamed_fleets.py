@@ -1,0 +1,40 @@
+"""Says whose limits do not hold because no fleet is named: forgetting `--fleet` must not go unnoticed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from knobctl.text import count, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from knobctl.cli.session import Session
+    from knobctl.documents.model import Document
+    from knobctl.documents.repository import Repository
+
+
+def tell_unnamed_fleets(
+    session: Session,
+    repository: Repository,
+    documents: Iterable[Document],
+    fleet: Document | None,
+) -> None:
+    """Tell which fleets have tenants that are about to change, where none applies.
+
+    Args:
+        session: The command's surroundings.
+        repository: Where the fleets stand.
+        documents: Of the tenants that would change.
+        fleet: The fleet that applies.
+    """
+    if fleet is not None or not repository.fleets:
+        return
+    found = Counter(one for document in documents for one in repository.fleets_of(document))
+    for over, number in found.items():
+        place = visible(f"{over.source}:{over.location().line}")
+        session.notice(
+            f"{count(number, 'tenant')} of fleet {over.name} ({place}) would change without its limits; "
+            f"they hold with --fleet {over.name}"
+        )
