@@ -14,8 +14,8 @@ from knobctl.changes.diff import diff_sets
 from knobctl.changes.journal import Intent, not_established
 from knobctl.changes.journal_writing import JournalError
 from knobctl.changes.outcomes import Outcome, TenantOutcome
-from knobctl.changes.plan import digest
 from knobctl.changes.read_back import Reading, established, read_back, resent, same_set
+from knobctl.changes.sealing import digest
 from knobctl.engine.interface import EngineRefusedError, TenantNotFoundError
 from knobctl.errors import ConflictError, EngineError, UnknownOutcomeError
 

@@ -16,6 +16,9 @@ Plain: TypeAlias = "bool | int | float | str | Sequence[Plain] | Mapping[str, Pl
 _Typed: TypeAlias = "str | list[_Typed] | dict[str, _Typed]"
 
 
+_LEAVES: Final = frozenset({bool, int, float, str})
+
+
 class Kind(StrEnum):
     """In which way a place differs."""
 
@@ -55,7 +58,7 @@ def differences(before: Plain, after: Plain) -> tuple[Difference, ...]:
     texts made of typed leaves: on the values themselves it takes `True` for 1 inside lists and skips
     keys that begin with two underscores (measured on 9.1.0).
     """
-    old, new = _differing(_typed(before), _typed(after))
+    old, new = _differing(*(_typed(value) for value in _moved(before, after)))
     if old == new:
         return ()
     flat = _is_flat(old) and _is_flat(new)
@@ -66,6 +69,21 @@ def differences(before: Plain, after: Plain) -> tuple[Difference, ...]:
         Difference(steps, _kind(left, right), left, right)
         for steps in sorted(places, key=_place_order)
         for left, right in [(_at(before, steps), _at(after, steps))]
+    )
+
+
+def _moved(before: Plain, after: Plain) -> tuple[Plain, Plain]:
+    """Leave out of two mappings the leaves that are the same, so that they are not typed."""
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return before, after
+    same = {
+        key
+        for key, value in before.items()
+        if type(value) in _LEAVES and type(after.get(key)) is type(value) and after[key] == value
+    }
+    return (
+        {key: value for key, value in before.items() if key not in same},
+        {key: value for key, value in after.items() if key not in same},
     )
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-import rfc8785
-
 from knobctl.changes.diff import Change, Op, diff_sets
-from knobctl.errors import InputError
+from knobctl.changes.sealing import digest
 from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
@@ -23,10 +20,6 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "knobctl-plan"
 FORMAT_VERSION: Final = 1
-
-
-class NoCanonicalFormError(InputError):
-    """A value of which there is no canonical JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +93,8 @@ class Plan:
     """By tenant: those that change, and of the others those that somebody named one by one."""
     unchanged: int = 0
     """Tenants that were looked at, need no change and are not listed."""
+    staying: Mapping[str, str | None] = field(default_factory=dict)
+    """Of those, where this run looked at them: by tenant, the revision."""
     hazards: tuple[Finding, ...] = ()
     """Findings about no tenant."""
 
@@ -154,39 +149,6 @@ def unknown_fields(live: LiveSet) -> dict[str, str]:
     return {name: json.dumps(value) for name, value in live.unknown.items()}
 
 
-def plan_document(plan: Plan, *, made_at: str, made_by: str) -> dict[str, Any]:
-    """Lay a plan out as the JSON file that is reviewed and applied.
-
-    Args:
-        plan: The plan.
-        made_at: When, RFC 3339.
-        made_by: By which knobctl.
-
-    Returns:
-        The document with a digest per tenant that changes and one over the canonical JSON of all.
-        None of its keys is a kind key at the top: a plan that lies in a repository is nobody's
-        document.
-    """
-    tenants = [tenant.content() for tenant in plan.changing]
-    document: dict[str, Any] = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "made_at": made_at,
-        "made_by": made_by,
-        "plan": {
-            "engine": plan.engine,
-            "fleet": plan.fleet,
-            "schema_digest": plan.schema_digest,
-            "managed_tenants": plan.managed,
-            "limits": plan.limits.as_json(),
-            "unchanged": plan.looked_at - len(tenants),
-            "tenants": [{**content, "digest": digest(content)} for content in tenants],
-            "hazards": [hazard.as_json() for hazard in plan.hazards],
-        },
-    }
-    return {**document, "digest": digest(document)}
-
-
 def plan_record(plan: Plan) -> dict[str, Any]:
     """Lay out what a run is to write as its journal has it: as the file does, without digests.
 
@@ -207,18 +169,6 @@ def is_plan(raw: bytes) -> bool:
     """Whether a file says of itself that it is a plan, whole or not."""
     head = raw[:4096].lstrip()
     return head.startswith(b"{") and b'"format"' in head and f'"{FORMAT}"'.encode() in head
-
-
-def digest(value: Any) -> str:  # noqa: ANN401  any plain JSON value
-    """SHA-256, lower-case hex, over the RFC 8785 form of a plain value.
-
-    Raises:
-        NoCanonicalFormError: If the value has no such form: a number beyond a double, for instance.
-    """
-    try:
-        return hashlib.sha256(rfc8785.dumps(value)).hexdigest()
-    except rfc8785.CanonicalizationError as error:
-        raise NoCanonicalFormError(f"no canonical JSON: {str(error)[-80:]}") from error
 
 
 def schema_digest(catalogue: Catalogue) -> str:

@@ -2,134 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
+from knobctl.changes.canonical import NoCanonicalFormError
 from knobctl.changes.diff import diff_sets
 from knobctl.changes.limits import Limits
 from knobctl.changes.plan import (
     FORMAT,
     FORMAT_VERSION,
-    NoCanonicalFormError,
     Plan,
     TenantPlan,
-    digest,
     schema_digest,
 )
-from knobctl.documents.strict_json import read_json
+from knobctl.changes.plan_form import Content, File, Hazard, Planned, SealedContent
+from knobctl.changes.planned_sets import AGAIN, KnownSets
+from knobctl.changes.sealing import Seal
+from knobctl.documents.strict_json import JsonCursor, read_json
 from knobctl.errors import ConflictError, InputError
 from knobctl.finding import Finding, Location, Severity
 from knobctl.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from knobctl.knobs import Catalogue, KnobValue
+    from knobctl.knobs import Catalogue
 
 MAX_BYTES = 256 * 1024 * 1024
 """About 100,000 tenants. A larger plan is no plan that anybody reviewed."""
 
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Scalar = Annotated[int | float | str, Field(union_mode="left_to_right")]
-C = TypeVar("C", bound="_Content")
-TenantName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$")]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class _Change(_Strict):
-    field_path: str
-    op: Literal["set", "change", "reset"]
-    before: Scalar | None
-    after: Scalar | None
-    effective_before: Scalar
-    effective_after: Scalar
-
-
-class _Hazard(_Strict):
-    rule: str
-    severity: Literal["error", "warning", "info"]
-    tenant: str | None
-    field_path: str | None
-    value: Any
-    message: str
-    hint: str | None
-    file: str | None
-    line: int | None
-    column: int | None
-    end_line: int | None
-    end_column: int | None
-    related: list[dict[str, Any]]
-    standing: bool
-    waived_by: str | None
-
-
-class _Evidence(_Strict):
-    path: str
-    sha256: Sha256 | None = None
-
-
-class _Content(_Strict):
-    tenant: TenantName
-    source: str
-    pruned: Literal[True] | None = None
-    labels: dict[str, str]
-    owner: str | None
-    base_revision: str | None
-    base: dict[str, Scalar]
-    set_: dict[str, Scalar] = Field(alias="set")
-    unknown: dict[str, str]
-    changed_field_paths: list[str]
-    changes: list[_Change]
-    hazards: list[_Hazard]
-    evidence: list[_Evidence]
-
-
-class _Tenant(_Content):
-    digest: Sha256
-
-
-class _Limit(_Strict):
-    limit: str
-    set_by: str
-
-
-class _Limits(_Strict):
-    max_tenants: list[_Limit]
-    max_share: list[_Limit]
-    max_pruned: list[_Limit] = []
-    largest_step: dict[str, str]
-    protected: list[str]
-    freezes: list[str]
-    reason_required: bool
-    tickets: list[str | None] = []
-
-
-class _Plan(_Strict, Generic[C]):
-    engine: str
-    fleet: str | None
-    schema_digest: Sha256
-    managed_tenants: int = Field(ge=0)
-    limits: _Limits
-    unchanged: int = Field(default=0, ge=0)
-    tenants: list[C]
-    hazards: list[_Hazard]
-
-
-class _File(_Strict):
-    format: Literal["knobctl-plan"]
-    format_version: Literal[1]
-    made_at: str
-    made_by: str
-    plan: _Plan[_Tenant]
-    digest: Sha256
-
 
 def read_plan(raw: bytes, source: str, catalogue: Catalogue) -> Plan:
     """Read and verify a plan file: its form, its digests, and that it says what its sets give.
+
+    Tenant by tenant: of a large plan, what Python makes of its JSON takes ten times the room.
 
     Args:
         raw: The file.
@@ -140,14 +47,85 @@ def read_plan(raw: bytes, source: str, catalogue: Catalogue) -> Plan:
         InputError: Naming what is wrong with it, for whoever has to make a new one.
         ConflictError: If it was made with another schema of the knobs.
     """
-    document = _parse(raw, source)
+    text = _text(raw, source)
+    try:
+        document, place = _around_tenants(text)
+    except ValueError as error:
+        raise _no_json(source, error) from error
+    if not isinstance(document, dict):
+        raise _no_plan(source, "it is no JSON object")
     _verify_format(document, source)
     try:
-        file = _File.model_validate(document)
+        file = File.model_validate(document)
+        tenants = _sealed_tenants(text, place, document, source)
+        return _plan(file.plan, tenants, source, catalogue)
     except ValidationError as error:
-        raise InputError(f"{source} is no plan of knobctl: {_first(error)}", hint=_AGAIN) from error
-    _verify_digests(document, source)
-    return _plan(file.plan, source, catalogue)
+        raise _no_plan(source, _first(error)) from error
+    except NoCanonicalFormError as error:
+        raise _no_plan(source, error.message) from error
+
+
+def _text(raw: bytes, source: str) -> str:
+    if len(raw) > MAX_BYTES:
+        raise InputError(f"{source} has {len(raw):,} bytes; a plan may have {MAX_BYTES:,}")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source} is no UTF-8 at byte {error.start}", hint=AGAIN) from error
+
+
+def _around_tenants(text: str) -> tuple[Any, int]:
+    """Read all of a plan but its tenants.
+
+    Returns:
+        The document, without tenants where they are a list, and where in the text that list stands.
+
+    Raises:
+        ValueError: If the text is no JSON, the tenants included; those are not yet read strictly.
+    """
+    cursor, place = JsonCursor(text), 0
+    if not cursor.stands_at("{"):
+        return read_json(text.encode()), place
+    document: dict[str, Any] = {}
+    for key in cursor.members():
+        if key != "plan" or not cursor.stands_at("{"):
+            document[key] = cursor.value()
+            continue
+        plan = document[key] = {}
+        for inner in cursor.members():
+            if inner == "tenants" and cursor.stands_at("["):
+                plan[inner], place = [], cursor.at
+                for _ in cursor.elements():
+                    cursor.skip()
+            else:
+                plan[inner] = cursor.value()
+    cursor.end()
+    return document, place
+
+
+def _sealed_tenants(
+    text: str, place: int, document: Mapping[str, Any], source: str
+) -> Iterator[SealedContent]:
+    """Read the tenants; after the last, the digest over all is verified.
+
+    Raises:
+        InputError: If one is no tenant of a plan, or a digest is another.
+    """
+    form = TypeAdapter(SealedContent)
+    seal = Seal({key: part for key, part in document.items() if key != "digest"})
+    cursor = JsonCursor(text, place)
+    for number, _ in enumerate(cursor.elements()):
+        try:
+            entry = cursor.value()
+            tenant = form.validate_python(entry)
+        except ValidationError as error:
+            raise _no_plan(source, _first(error, "plan", "tenants", number)) from error
+        except ValueError as error:
+            raise _no_json(source, error) from error
+        del entry["digest"]
+        _verify_digest(seal.add(entry), tenant.digest, f"{source}: {tenant.tenant}")
+        yield tenant
+    _verify_digest(seal.digest(), document["digest"], source)
 
 
 def recorded_plan(record: Mapping[str, Any], source: str, catalogue: Catalogue) -> Plan:
@@ -163,22 +141,25 @@ def recorded_plan(record: Mapping[str, Any], source: str, catalogue: Catalogue) 
         InputError: If it is no plan of this knobctl.
     """
     try:
-        plan = _Plan[_Content].model_validate(record)
+        plan = Planned[Content].model_validate(record)
     except ValidationError as error:
         raise InputError(f"{source} has no plan of knobctl: {_first(error)}") from error
-    return _plan(plan, source, catalogue)
+    return _plan(plan, plan.tenants, source, catalogue)
 
 
-def _plan(plan: _Plan[Any], source: str, catalogue: Catalogue) -> Plan:
+def _plan(
+    plan: Planned[Any], entries: Iterable[Content], source: str, catalogue: Catalogue
+) -> Plan:
     if plan.schema_digest != schema_digest(catalogue):
         raise ConflictError(
             f"the schema of the knobs is not the one that {source} was made with; nothing was written.",
             hint="plan again and review the new plan: knobctl plan -o FILE",
         )
-    tenants = tuple(_tenant(entry, source, catalogue) for entry in plan.tenants)
+    sets = KnownSets(catalogue)
+    tenants = tuple(_tenant(entry, source, sets) for entry in entries)
     names = [tenant.tenant for tenant in tenants]
     if names != sorted(set(names)):
-        raise InputError(f"{source} names a tenant twice, or out of order", hint=_AGAIN)
+        raise InputError(f"{source} names a tenant twice, or out of order", hint=AGAIN)
     return Plan(
         engine=plan.engine,
         fleet=plan.fleet,
@@ -191,23 +172,6 @@ def _plan(plan: _Plan[Any], source: str, catalogue: Catalogue) -> Plan:
     )
 
 
-_AGAIN = "make a new one: knobctl plan -o FILE"
-
-
-def _parse(raw: bytes, source: str) -> dict[str, Any]:
-    if len(raw) > MAX_BYTES:
-        raise InputError(f"{source} has {len(raw):,} bytes; a plan may have {MAX_BYTES:,}")
-    try:
-        document = read_json(raw)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source} is no UTF-8 at byte {error.start}", hint=_AGAIN) from error
-    except ValueError as error:
-        raise InputError(f"{source} is no whole JSON: {error}", hint=_AGAIN) from error
-    if not isinstance(document, dict):
-        raise InputError(f"{source} is no plan of knobctl: it is no JSON object", hint=_AGAIN)
-    return document
-
-
 def _verify_format(document: Mapping[str, Any], source: str) -> None:
     if document.get("format") != FORMAT:
         raise InputError(f"{source} is no plan of knobctl: format is not {FORMAT}")
@@ -218,42 +182,42 @@ def _verify_format(document: Mapping[str, Any], source: str) -> None:
             f"{source} has the plan format {visible(str(version))}; this knobctl reads format {FORMAT_VERSION}",
             hint="apply it with the knobctl that made it, or make a new one: knobctl plan -o FILE"
             if newer
-            else _AGAIN,
+            else AGAIN,
         )
 
 
-def _first(error: ValidationError) -> str:
+def _no_json(source: str, error: ValueError) -> InputError:
+    return InputError(f"{source} is no whole JSON: {error}", hint=AGAIN)
+
+
+def _no_plan(source: str, why: str) -> InputError:
+    return InputError(f"{source} is no plan of knobctl: {why}", hint=AGAIN)
+
+
+def _first(error: ValidationError, *place: str | int) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    return f"{visible('.'.join(str(step) for step in first['loc'])) or 'the root'}: {first['msg']}"
+    where = ".".join(str(step) for step in (*place, *first["loc"]))
+    return f"{visible(where) or 'the root'}: {first['msg']}"
 
 
-def _verify_digests(document: Mapping[str, Any], source: str) -> None:
-    try:
-        for entry in document["plan"]["tenants"]:
-            _verify_digest(entry, f"{source}: {entry['tenant']}")
-        _verify_digest(document, source)
-    except NoCanonicalFormError as error:
-        raise InputError(f"{source} is no plan of knobctl: {error.message}", hint=_AGAIN) from error
-
-
-def _verify_digest(value: Mapping[str, Any], what: str) -> None:
-    if digest({key: part for key, part in value.items() if key != "digest"}) != value["digest"]:
+def _verify_digest(found: str, stated: str, what: str) -> None:
+    if found != stated:
         raise InputError(
             f"{what}: the digest is not that of the content; the plan was changed after it was made",
-            hint=_AGAIN,
+            hint=AGAIN,
         )
 
 
-def _tenant(entry: _Content, source: str, catalogue: Catalogue) -> TenantPlan:
-    existing = _set(entry.base, f"{source}: base of {entry.tenant}", catalogue)
-    desired = _set(entry.set_, f"{source}: set of {entry.tenant}", catalogue)
-    changes = diff_sets(catalogue, existing, desired)
+def _tenant(entry: Content, source: str, sets: KnownSets) -> TenantPlan:
+    existing = sets.read(entry.base, f"{source}: base of {entry.tenant}")
+    desired = sets.read(entry.set_, f"{source}: set of {entry.tenant}")
+    changes = diff_sets(sets.catalogue, existing, desired)
     said = [change.model_dump() for change in entry.changes]
     paths = [change.field_path for change in changes]
     if [change.as_json() for change in changes] != said or paths != entry.changed_field_paths:
         raise InputError(
             f"{source}: the changes of {entry.tenant} are not what leads from its base to its set",
-            hint=_AGAIN,
+            hint=AGAIN,
         )
     return TenantPlan(
         tenant=entry.tenant,
@@ -271,19 +235,7 @@ def _tenant(entry: _Content, source: str, catalogue: Catalogue) -> TenantPlan:
     )
 
 
-def _set(values: Mapping[str, KnobValue], where: str, catalogue: Catalogue) -> dict[str, KnobValue]:
-    for name, value in values.items():
-        if name not in catalogue:
-            raise InputError(f"{where}: {visible(name)} is no knob of the schema", hint=_AGAIN)
-        if not catalogue[name].accepts(value):
-            raise InputError(
-                f"{where}: {name} is {visible(str(value))}; it must lie in {catalogue[name].range_text}",
-                hint=_AGAIN,
-            )
-    return catalogue.canonical(values)
-
-
-def _finding(hazard: _Hazard) -> Finding:
+def _finding(hazard: Hazard) -> Finding:
     place = None
     if hazard.file is not None and hazard.line and hazard.column:
         place = Location(

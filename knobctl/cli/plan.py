@@ -23,6 +23,7 @@ from knobctl.text import visible
 if TYPE_CHECKING:
     from knobctl.changes.guards import Refusal
     from knobctl.changes.plan import Plan
+    from knobctl.changes.plan_writing import PlanFile
     from knobctl.changes.preparing import Prepared
 
 
@@ -60,7 +61,7 @@ def command(
             return answer_errors(session, "plan", prepared.report)
         made = _Made(session, prepared, prepared.plan)
         if out:
-            _write(out, made.document)
+            _write(out, made.file)
         code = ExitCode.CHANGES if exit_code and prepared.plan.changing else ExitCode.OK
         settings.answer(
             {
@@ -72,11 +73,11 @@ def command(
         return code
 
 
-def _write(path: Path, document: dict[str, Any]) -> None:
+def _write(path: Path, file: PlanFile) -> None:
     from knobctl.documents.files import write_atomically
 
     try:
-        write_atomically(path, (json.dumps(document, indent=1) + "\n").encode())
+        write_atomically(path, file.pieces())
     except OSError as error:
         raise UsageError(f"-o cannot write {path}: {error.strerror}") from error
 
@@ -89,11 +90,11 @@ class _Made:
         self._now = session.now()
 
     @cached_property
-    def document(self) -> dict[str, Any]:
+    def file(self) -> PlanFile:
         """The plan file."""
-        from knobctl.changes.plan import plan_document
+        from knobctl.changes.plan_writing import PlanFile
 
-        return plan_document(
+        return PlanFile(
             self._plan,
             made_at=self._now.isoformat(timespec="seconds"),
             made_by=f"knobctl {__version__}",
@@ -124,7 +125,7 @@ class _Made:
         ]
         lines += [f"apply would be refused: {one.message}" for one in self._refusals]
         if out:
-            digest = self.document["digest"][:12]
+            digest = self.file.digest[:12]
             lines.append(
                 f"plan {digest} written; to apply it: knobctl apply {visible(shlex.quote(str(out)))}"
             )
@@ -149,7 +150,7 @@ class _Made:
                 )
                 for one in self._plan.changing
             ],
-            digest=self.document["digest"],
+            digest=self.file.digest,
             refusals=self._refusals,
         )
 
@@ -162,8 +163,8 @@ class _Made:
             "command": "plan",
             "outcome": code.outcome,
             "exit_code": int(code),
-            "summary": plan_counts(self._plan),
-            "document": self.document,
+            "summary": plan_counts(self._plan, self._prepared.report),
+            "document": self.file.document(),
             "refusals": refusal_json(self._refusals),
             "findings": [finding.as_json() for finding in self._prepared.report.findings],
         }
