@@ -60,11 +60,11 @@ class Capabilities:
         Raises:
             RefusedError: Naming two tenants whose sets would be one and the same.
         """
-        names = sorted(set(tenants))
-        if len(names) < 2 or self.has_revisions(names[0]):
+        names = set(tenants)
+        if len(names) < 2 or self.has_revisions(min(names)):
             return
         holders: dict[str | None, str] = {}
-        for name in names:
+        for name in sorted(names):
             other = holders.setdefault(self._tokens.token(name), name)
             if other != name:
                 raise RefusedError(

@@ -40,7 +40,9 @@ from tests.benchmarks.serving import serve_engine
 from tests.benchmarks.timing import line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from knobctl.engine.interface import LiveSet
 
 SIZES = (1_000, 10_000, 100_000)
 ROUNDS = 3
@@ -91,19 +93,19 @@ def filled(url: str, count: int) -> None:
         session.put_rows(table, [*rows(count)])
 
 
-def bare(url: str, token: str) -> float:
-    """Fetch every page; the seconds that it takes."""
+def bare(url: str, token: str) -> None:
+    """Fetch every page, and drop it."""
     session = requests.Session()
     session.trust_env = False
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    start, size, page_token = time.perf_counter(), FIRST_PAGE, ""
+    size, page_token = FIRST_PAGE, ""
     while True:
         body = json.dumps({"pageSize": size, "pageToken": page_token})
         answer = session.post(f"{url}/{LIST}", data=body, headers=headers, timeout=60)
         assert answer.status_code == 200, answer.text
         found = NEXT.search(answer.content, len(answer.content) - 200)
         if found is None:
-            return time.perf_counter() - start
+            return
         page_token, size = found[1].decode(), LARGE_PAGE
 
 
@@ -122,31 +124,32 @@ def served(store: str) -> Iterator[tuple[str, str]]:
         server.kill()
 
 
-def ours(url: str, token: str, names: list[str]) -> float:
-    """Read every set with a client that knows nothing of the engine yet; the seconds that it takes."""
+def ours(url: str, token: str, names: list[str]) -> dict[str, LiveSet]:
+    """Read every set with a client that knows nothing of the engine yet."""
     engine = HttpEngine(
         url, CATALOGUE, tokens=GivenToken(token, "here"), network=Network(), notice=print
     )
     with closing(engine):
-        start = time.perf_counter()
         live = read_all(engine, names)
-        seconds = time.perf_counter() - start
     assert len(live) == len(names)
-    return seconds
+    return live
 
 
 def mebibytes(url: str, token: str, names: list[str]) -> float:
     """What the sets take of memory once they are read."""
-    engine = HttpEngine(
-        url, CATALOGUE, tokens=GivenToken(token, "here"), network=Network(), notice=print
-    )
     tracemalloc.start()
-    with closing(engine):
-        live = read_all(engine, names)
+    live = ours(url, token, names)
     taken = tracemalloc.get_traced_memory()[0] / 2**20
     tracemalloc.stop()
-    assert len(live) == len(names)
+    assert live
     return taken
+
+
+def timed(work: Callable[[], object]) -> tuple[float, float]:
+    """The seconds that a piece of work takes, and those that it keeps a processor of the client busy."""
+    start, busy = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - start, time.process_time() - busy
 
 
 def measure(folder: Path, count: int) -> None:
@@ -154,22 +157,21 @@ def measure(folder: Path, count: int) -> None:
     store = f"embedded:{folder / f'{count}.db'}"
     filled(store, count)
     names = [f"tenant-{number:06}" for number in range(count)]
-    times: dict[str, list[float]] = {"bare": [], "read": []}
+    fetched, read = [], []
     with served(store) as (url, token):
         for turn in range(ROUNDS + 1):
-            seconds = {"bare": bare(url, token), "read": ours(url, token, names)}
+            both = timed(lambda: bare(url, token)), timed(lambda: ours(url, token, names))
             if turn:
-                for name, taken in seconds.items():
-                    times[name].append(taken)
+                fetched.append(both[0])
+                read.append(both[1])
         taken = mebibytes(url, token, names)
-    median = {name: statistics.median(values) for name, values in times.items()}
-    print(
-        f"{count:,} tenants: a bare client {median['bare']:.2f} s, read_all {median['read']:.2f} s,"
-        f" {1e6 * median['read'] / count:.0f} us a tenant"
-    )
-    over = statistics.median(
-        read - fetched for read, fetched in zip(times["read"], times["bare"], strict=True)
-    )
+    for number, what in enumerate(("", " of a processor")):
+        fetching = statistics.median(seconds[number] for seconds in fetched)
+        reading = statistics.median(seconds[number] for seconds in read)
+        print(
+            f"{count:,} tenants: fetched in {fetching:.2f} s{what}, read in {reading:.2f} s{what}"
+        )
+    over = statistics.median(ours[0] - bare[0] for ours, bare in zip(read, fetched, strict=True))
     print(line(f"seconds over the bare client, {count:,} tenants", over, LIMIT_S))
     print(line(f"MiB that {count:,} sets take", taken, LIMIT_MIB * max(count, 1000) / 100_000))
 
