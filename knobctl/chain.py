@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
-import rfc8785
+from knobctl.canonical import NoCanonicalFormError, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ FIRST_PREVIOUS_HASH: Final = "0" * 64
 def event_hash(event: Mapping[str, Any]) -> str:
     """SHA-256, lower-case hex, over the RFC 8785 form of a snake_case event without its `hash`."""
     return hashlib.sha256(
-        rfc8785.dumps({key: value for key, value in event.items() if key != "hash"})
+        canonical({key: value for key, value in event.items() if key != "hash"})
     ).hexdigest()
 
 
@@ -24,7 +24,7 @@ def is_whole(event: Mapping[str, Any]) -> bool:
     """Whether an event's content gives its hash; answers whatever an event holds."""
     try:
         return event_hash(event) == event.get("hash")
-    except (rfc8785.CanonicalizationError, UnicodeEncodeError):
+    except NoCanonicalFormError:
         return False  # what has no canonical form was never hashed
 
 

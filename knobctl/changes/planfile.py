@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from knobctl.changes.canonical import NoCanonicalFormError
+from knobctl.canonical import NoCanonicalFormError
 from knobctl.changes.diff import diff_sets
 from knobctl.changes.limits import Limits
 from knobctl.changes.plan import (

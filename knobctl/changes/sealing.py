@@ -6,7 +6,7 @@ import hashlib
 from bisect import insort
 from typing import TYPE_CHECKING, Any, Final
 
-from knobctl.changes.canonical import canonical, canonical_members, encoded
+from knobctl.canonical import canonical, canonical_members, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

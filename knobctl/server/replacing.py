@@ -7,8 +7,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import rfc8785
-
+from knobctl.canonical import canonical
 from knobctl.server.audit import updated_event
 from knobctl.server.in_force import set_after
 from knobctl.server.refusal import Code, ServiceError
@@ -55,7 +54,7 @@ def request_key(caller: Caller, tenant: str, key: str | None, asked: object) -> 
     """
     if key is None:
         return None
-    digest = hashlib.sha256(rfc8785.dumps(asked)).hexdigest()  # type: ignore[arg-type]  # plain values, which rfc8785 names by a private type
+    digest = hashlib.sha256(canonical(asked)).hexdigest()
     return RequestKey(tenant=tenant, actor=caller.subject, key=key, digest=digest)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import copysign
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import rfc8785
+from knobctl.canonical import NoCanonicalFormError, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +87,7 @@ def opened(row: KnobsRow, catalogue: Catalogue) -> Stored | None:
 def _is_whole(row: KnobsRow, catalogue: Catalogue) -> bool:
     try:
         return _digest(row, catalogue) == row.seal
-    except rfc8785.CanonicalizationError:
+    except NoCanonicalFormError:
         return False
 
 
@@ -116,4 +116,4 @@ def _digest(row: KnobsRow, catalogue: Catalogue) -> str:
         "head_hash": row.head_hash,
         "knobs": {name: value for name, value in row.values.items() if value != unset[name]},
     }
-    return hashlib.sha256(rfc8785.dumps(content)).hexdigest()
+    return hashlib.sha256(canonical(content)).hexdigest()

@@ -1,8 +1,7 @@
-"""The canonical form that digests are made over, and the digests of a plan made piece by piece."""
+"""The canonical form that digests are made over."""
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import pytest
@@ -10,8 +9,7 @@ import rfc8785
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from knobctl.changes.canonical import NoCanonicalFormError, canonical
-from knobctl.changes.sealing import Seal, digest
+from knobctl.canonical import NoCanonicalFormError, canonical
 
 texts = st.text(
     st.characters(exclude_categories=["Cs"])
@@ -54,21 +52,3 @@ def test_what_has_no_canonical_form_is_refused(value: Any) -> None:
     """A number beyond a double, half a character, a key that is no text, what no stack holds."""
     with pytest.raises(NoCanonicalFormError):
         canonical({"inside": [value]})
-
-
-contents = st.dictionaries(
-    st.sampled_from(["a", "diges", "digesta", "digest_", "set", "tenant"]), plain, max_size=6
-)
-
-
-@settings(max_examples=50, deadline=None)
-@given(contents, st.lists(contents, max_size=4))
-def test_a_seal_is_the_digest_of_the_whole(around: dict[str, Any], tenants: list[Any]) -> None:
-    """Although nobody ever held the text of the whole."""
-    plan = {**around, "tenants": [], "hazards": []}
-    document = {"format": "f", "made_by": "\u00e4", "plan": plan}
-    seal = Seal(document)
-    sealed = [{**content, "digest": seal.add(content)} for content in tenants]
-    assert [one["digest"] for one in sealed] == [digest(content) for content in tenants]
-    whole: Any = {**document, "plan": {**plan, "tenants": sealed}}
-    assert seal.digest() == hashlib.sha256(rfc8785.dumps(whole)).hexdigest()
