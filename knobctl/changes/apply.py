@@ -60,6 +60,8 @@ class Push:
     on_conflict: OnConflict = OnConflict.STOP
     stop: Event = field(default_factory=Event)
     """Set from outside: finish the writes in flight, begin none."""
+    emergency: Event = field(default_factory=Event)
+    """Set together with `stop` by the emergency stop, which stops taking back too."""
 
     @property
     def reading(self) -> Reading:

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from knobctl.changes.diff import Change
     from knobctl.changes.limits import Bound, Limits
     from knobctl.changes.plan import TenantPlan
+    from knobctl.changes.stop_marks import Mark
 
-GUARDS: Final = ("max_tenants", "max_share", "max_pruned", "largest_step", "protected", "freeze")
+GUARDS: Final = (
+    *("max_tenants", "max_share", "max_pruned", "largest_step"),
+    *("protected", "freeze", "stop"),
+)
 """The guards that `--allow GUARD=VALUE` can acknowledge."""
 _NAMED: Final = 5
 """How many tenants a refusal names."""
@@ -133,6 +137,7 @@ def judge(  # noqa: PLR0913  all that a push is judged by
     reason: str | None,
     allowances: frozenset[str] = frozenset(),
     ticket: str | None = None,
+    stopped: Mark | None = None,
     whole: Sequence[TenantPlan] | None = None,
 ) -> Verdict:
     """Judge a push by its limits.
@@ -145,6 +150,7 @@ def judge(  # noqa: PLR0913  all that a push is judged by
         reason: The reason given, if any.
         allowances: What was acknowledged, see `read_allowances`.
         ticket: The ticket named, if any.
+        stopped: The stop of all runs, if there is one.
         whole: What the run changes in all, where these are the rest of one.
 
     Returns:
@@ -155,6 +161,7 @@ def judge(  # noqa: PLR0913  all that a push is judged by
     allowed: list[Refusal] = []
     if changed:
         found = [
+            *([stop_refusal(stopped)] if stopped else []),
             *_refusals(changed, limits, managed, now, whole or changed),
             *_unsaid(limits, reason, ticket),
         ]
@@ -179,6 +186,16 @@ def _refusals(
     yield from _max_share(asked_for, max(managed, asked_for), limits.max_share)
     yield from _max_pruned(pruned, limits.max_pruned)
     yield from _largest_steps(changed, limits.largest_step)
+
+
+def stop_refusal(mark: Mark) -> Refusal:
+    """The refusal of whatever writes while all runs are stopped."""
+    return Refusal(
+        "stop",
+        f"all runs are stopped since {mark.since} ({mark.path}).",
+        mark.since,
+        remedy="to let all runs begin again: knobctl runs --lift",
+    )
 
 
 def _unsaid(limits: Limits, reason: str | None, ticket: str | None) -> Iterator[Refusal]:

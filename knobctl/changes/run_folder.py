@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from knobctl.changes.journal import EmptyJournalError, Ended, Run, read_listed, read_run
@@ -83,6 +85,17 @@ class RunFolder:
         path = self._path(run)
         return read_run(_read(path), str(path))
 
+    def named(self, run: str) -> str:
+        """The whole name of a run.
+
+        Args:
+            run: Its name, or as much of it as no other has.
+
+        Raises:
+            UsageError: If there is no such run.
+        """
+        return self._path(run).stem
+
     def all(self) -> Iterator[Run | Ended | InputError]:
         """Read of every run what a list needs; those that had noted nothing are left out, damaged ones are errors."""
         for path in self._paths():
@@ -133,6 +146,28 @@ class RunFolder:
                 path.unlink(missing_ok=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """What a short look at a journal tells, believed unproven: for who chooses a run by name."""
+
+    name: str
+    what: str
+    """The command, when it was started, and where it went."""
+    has_ended: bool
+    """Whether its last record says that nothing is left."""
+
+
+def glimpses(folder: Path) -> Iterator[Glimpse]:
+    """Look at the journals of a folder, those that were written last first; what is none is passed over."""
+    with suppress(OSError):
+        paths = [(path.stat().st_mtime_ns, path) for path in folder.glob(f"*{SUFFIX}")]
+        for _, path in sorted(paths, reverse=True):
+            with suppress(OSError, ValueError, KeyError, TypeError), path.open("rb") as file:
+                record = json.loads(file.readline(_END_BYTES))["record"]
+                what = f"{record['command']} to {record['engine']}, {record['started_at']}"
+                yield Glimpse(path.stem, what, _has_ended(path))
+
+
 def _lock(handle: int, path: Path) -> None:
     """Take the lock of a journal's open file; closing it, or dying, gives it free."""
     try:
@@ -140,7 +175,7 @@ def _lock(handle: int, path: Path) -> None:
     except BlockingIOError:
         raise ConflictError(
             f"run {path.stem} is under way in another process; nothing was written.",
-            hint=f"wait for it, or stop it; how far it is: knobctl runs {path.stem}",
+            hint=f"wait for it, or stop it: knobctl runs --stop {path.stem}",
         ) from None
 
 

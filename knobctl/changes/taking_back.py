@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from threading import Event
 from typing import TYPE_CHECKING
 
 from knobctl.changes.apply import OnConflict, apply_plan
@@ -52,7 +51,7 @@ def take_back(
     Args:
         tenants: Plans of `back_of`.
         unsure: What was planned for tenants of which it is not known whether they were written.
-        push: As they were written; a request to stop does not stop this.
+        push: As they were written; a request to stop does not stop this, the emergency stop does.
         why: Why, for the journal and the audit events.
     """
     with suppress(JournalError):  # then nothing is sent, and each tenant says so
@@ -61,7 +60,7 @@ def take_back(
         push,
         reason=f"taken back by the canary of run {push.journal.run}: {visible(why)}"[:500],
         on_conflict=OnConflict.SKIP,
-        stop=Event(),
+        stop=push.emergency,
     )
     found = {one.tenant: _back_of_unsure(one, push) for one in unsure}
     backs = sorted([*tenants, *filter(None, found.values())], key=lambda one: one.tenant)

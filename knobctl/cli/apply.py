@@ -15,8 +15,9 @@ from knobctl.cli.options import Settings, bare_set_option, common_options
 from knobctl.cli.pruning import faults_of_all, prune_options, refuse_to_choose
 from knobctl.cli.push_options import PushOptions, consent_options, parallelism_option
 from knobctl.cli.pushing import push
-from knobctl.cli.selection import selection_of, selection_options
+from knobctl.cli.selection import complete_unfinished, selection_of, selection_options
 from knobctl.cli.session import Session
+from knobctl.cli.unfinished import tell_unfinished
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 @click.option(
     "--resume",
     metavar="RUN",
+    shell_complete=complete_unfinished,
     help="Finish what is left of a run, and repeat nothing; see knobctl runs.",
 )
 @prune_options
@@ -136,6 +138,7 @@ def command(
             return apply_plan_file(
                 session, plan_file, options, max_tenants=max_tenants, max_share=max_share
             )
+        tell_unfinished(session)
         require_consent(yes=yes or dry_run, what="apply")
         selection = selection_of((), labels, where)
         whole = session.repository(paths, tenant=tenant)

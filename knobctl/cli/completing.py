@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import platformdirs
 
 from knobctl.errors import KnobctlError
+from knobctl.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,6 +85,26 @@ def complete_knobs(ctx: click.Context, _param: click.Parameter, incomplete: str)
 def complete_assignments(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[Any]:
     """Click's completion of `KNOB=VALUE`."""
     return _items(assignments(incomplete, ctx.params.get("schema")), incomplete)
+
+
+def run_items(incomplete: str, *, unfinished: bool) -> list[Any]:
+    """Complete the name of a run, newest first; with what each is.
+
+    Args:
+        incomplete: What is typed of it.
+        unfinished: Whether only those are offered of which something is left.
+    """
+    from knobctl.changes.run_folder import glimpses
+
+    deadline = time.monotonic() + BUDGET_S
+    found: list[tuple[str, str]] = []
+    folder = Path(platformdirs.user_state_dir("knobctl")) / "runs"
+    for one in glimpses(folder):
+        if time.monotonic() > deadline:
+            break
+        if one.name.startswith(incomplete) and not (unfinished and one.has_ended):
+            found.append((one.name, visible(one.what)))
+    return _items(found, incomplete)
 
 
 def _items(offered: list[tuple[str, str]], incomplete: str) -> list[Any]:

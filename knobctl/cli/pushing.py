@@ -25,7 +25,7 @@ from knobctl.cli.canary import in_waves
 from knobctl.cli.choosing import findings_text
 from knobctl.cli.consent import confirmed, require_consent
 from knobctl.cli.options import write_out
-from knobctl.cli.stopping import stopping_on_signals
+from knobctl.cli.stopping import stop_marks, stopping_on_marks, stopping_on_signals
 from knobctl.errors import AnswerError, ExitCode, KnobctlError, RefusedError, gravest
 from knobctl.report.plan import refusal_words
 from knobctl.report.progress import progress
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from knobctl.changes.plan import TenantPlan
     from knobctl.changes.resuming import Rest
     from knobctl.changes.rollout import Rolled
+    from knobctl.changes.stop_marks import Mark
     from knobctl.cli.push_options import PushOptions
     from knobctl.cli.session import Session
 
@@ -88,7 +89,8 @@ def push(
         RefusedError: If a guard stops the push, nobody consents, or the journal cannot be written;
             nothing was written.
     """
-    verdict = _judge(session, proposal, options, going_on)
+    mark = None if options.dry_run else stop_marks(session).mark()
+    verdict = _judge(session, proposal, options, going_on, mark)
     if verdict.refusals:
         _refuse(session, proposal, verdict)
     proposal = in_waves(session, proposal, options.canary, parallelism=options.parallelism)
@@ -109,14 +111,18 @@ def push(
     _show(session, shown, asking=asking)
     if asking:
         _ask(proposal)
-    done, faults = _carry_out(session, proposal, options, verdict, going_on)
+    done, faults = _carry_out(session, proposal, options, verdict, going_on, mark)
     answer(session, proposal, done, shown)
     _say_what_is_left(session, proposal, done, faults)
     return done.code
 
 
 def _judge(
-    session: Session, proposal: Proposal, options: PushOptions, going_on: GoingOn | None
+    session: Session,
+    proposal: Proposal,
+    options: PushOptions,
+    going_on: GoingOn | None,
+    mark: Mark | None,
 ) -> Verdict:
     return judge(
         proposal.plan.tenants,
@@ -126,6 +132,7 @@ def _judge(
         reason=options.reason,
         ticket=options.ticket,
         allowances=read_allowances(options.allow) | (going_on.allowed if going_on else frozenset()),
+        stopped=mark,
         whole=going_on.whole if going_on else None,
     )
 
@@ -167,6 +174,7 @@ def _carry_out(
     options: PushOptions,
     verdict: Verdict,
     going_on: GoingOn | None,
+    mark: Mark | None,
 ) -> tuple[Done, list[KnobctlError]]:
     """Write to the engine, then edit the files of the tenants that hold what they shall.
 
@@ -176,11 +184,13 @@ def _carry_out(
     started = time.monotonic()
     written = _Written(outcomes=proposal.unbegun())
     if proposal.plan.changing or going_on:
-        written = _write(session, proposal, options, verdict, going_on)
+        written = _write(session, proposal, options, verdict, going_on, mark)
     elapsed_s = time.monotonic() - started
     edited, faults = _edit_files(proposal.files, written.outcomes)
-    code = exit_code(written.outcomes, written.interrupted, cut_off=written.unnoted is not None)
-    if written.rolled and written.rolled.stuck:
+    cut_off = written.unnoted is not None or written.halted
+    code = exit_code(written.outcomes, written.interrupted, cut_off=cut_off)
+    unjudged = written.halted and written.rolled and written.rolled.unjudged
+    if written.rolled and (written.rolled.stuck or unjudged):
         code = gravest([code, ExitCode.PARTIAL])
     if faults:
         applied = bool(edited) or any(one.outcome is Outcome.APPLIED for one in written.outcomes)
@@ -206,6 +216,8 @@ class _Written:
     run: str | None = None
     interrupted: ExitCode | None = None
     """The code of the signal that stopped the run, if one did."""
+    halted: bool = False
+    """Whether the emergency stop ended it."""
     unnoted: KnobctlError | None = None
     """Why the journal could not be written to its end, if it could not."""
     rolled: Rolled | None = None
@@ -218,12 +230,14 @@ def _write(
     options: PushOptions,
     verdict: Verdict,
     going_on: GoingOn | None,
+    mark: Mark | None,
 ) -> _Written:
     tenants = proposal.plan.tenants
     wanted = session.settings.shows_progress
     with (
         stopping_on_signals(session.stop) as stopping,
         _journal(session, proposal, options, verdict, going_on) as journal,
+        stopping_on_marks(stopping, stop_marks(session), journal.run, mark),
         progress(len(tenants), "writing", sys.stderr, clock=time.monotonic, wanted=wanted) as step,
     ):
         way = Push(
@@ -237,6 +251,7 @@ def _write(
             pace=session.pace,
             on_conflict=OnConflict(options.on_conflict),
             stop=stopping.requested,
+            emergency=stopping.emergency,
         )
         rolled = _in_waves(session, proposal, way, step)
         written = rolled.outcomes if rolled else apply_plan(tenants, way, lambda _: step())
@@ -253,6 +268,7 @@ def _write(
         outcomes=outcomes,
         run=journal.run,
         interrupted=stopping.code,
+        halted=stopping.emergency.is_set(),
         unnoted=journal.fault,
         rolled=rolled,
     )

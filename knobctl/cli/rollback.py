@@ -13,7 +13,7 @@ from knobctl.cli.consent import require_consent
 from knobctl.cli.options import Settings, common_options
 from knobctl.cli.push_options import PushOptions, consent_options, parallelism_option
 from knobctl.cli.pushing import push
-from knobctl.cli.selection import complete_tenants
+from knobctl.cli.selection import complete_runs, complete_tenants
 from knobctl.cli.session import Session
 from knobctl.errors import EngineError, UsageError
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 @click.option(
     "--run",
     metavar="RUN",
+    shell_complete=complete_runs,
     help="Take back what a run has written, of all its tenants or of those named; see knobctl runs.",
 )
 @click.option(
@@ -76,12 +77,7 @@ def command(
         raise UsageError("name the tenants, or a run: --run RUN")
     require_consent(yes=yes or dry_run, what="rollback")
     options = PushOptions(
-        yes=yes,
-        reason=reason,
-        ticket=ticket,
-        allow=allow,
-        dry_run=dry_run,
-        parallelism=parallelism,
+        yes=yes, reason=reason, ticket=ticket, allow=allow, dry_run=dry_run, parallelism=parallelism
     )
     with Session(settings) as session:
         found = _run(session, run) if run else None

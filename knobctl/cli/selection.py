@@ -21,6 +21,20 @@ def complete_tenants(_ctx: click.Context, _param: click.Parameter, incomplete: s
     return [name for name in tenants(_ctx.params.get("engine")) if name.startswith(incomplete)]
 
 
+def complete_runs(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[Any]:
+    """Offer this user's runs, newest first."""
+    from knobctl.cli.completing import run_items
+
+    return run_items(incomplete, unfinished=False)
+
+
+def complete_unfinished(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[Any]:
+    """Offer the runs of this user of which something is left, newest first."""
+    from knobctl.cli.completing import run_items
+
+    return run_items(incomplete, unfinished=True)
+
+
 tenants_argument = click.argument(
     "tenants", nargs=-1, metavar="[TENANT...]", shell_complete=complete_tenants
 )

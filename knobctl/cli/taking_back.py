@@ -13,6 +13,7 @@ from knobctl.changes.taking_back import backs_of, still_written, take_back, unsu
 from knobctl.cli.choosing import limits_for
 from knobctl.cli.planned import refuse_other_engine
 from knobctl.cli.pushing import answer
+from knobctl.cli.stopping import Stopping, refuse_stopped, stop_marks, stopping_on_marks
 from knobctl.errors import ExitCode, gravest
 from knobctl.report.pushes import after_waves
 from knobctl.text import count, visible
@@ -46,6 +47,8 @@ def finish_taking_back(
         done = Done(outcomes=run.outcomes(), code=ExitCode.OK, dry_run=True)
         answer(session, proposal, done, shown)
         return done.code
+    mark = refuse_stopped(session, options)
+    stopping = Stopping()
     way = Push(
         engine=session.engine,
         catalogue=session.catalogue,
@@ -60,10 +63,12 @@ def finish_taking_back(
             and progress.intent
         },
         parallelism=options.parallelism,
+        emergency=stopping.emergency,
         pace=session.pace,
     )
     started = time.monotonic()
-    returned = take_back(left, way, why, unsure)
+    with stopping_on_marks(stopping, stop_marks(session), journal.run, mark):
+        returned = take_back(left, way, why, unsure)
     found = {one.tenant: one for one in (*run.outcomes(), *returned)}
     outcomes = in_order(list(found.values()))
     stuck = still_written(returned)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from knobctl.changes.journal import Chain, Heading
 from knobctl.knobs import load_catalogue
 from tests.cli.engines import FIRST, embedded, write
 
@@ -25,6 +26,28 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent.parent
 TAB = "\t"
+
+
+def run_of(knobctl: Knobctl, name: str, *, left: int) -> None:
+    """A run's journal, as far as completion looks at it."""
+    folder = knobctl.folder.with_name(f"{knobctl.folder.name}-home") / "state/knobctl/runs"
+    folder.mkdir(parents=True, exist_ok=True)
+    heading = Heading(
+        run=name,
+        command="apply",
+        started_at="2026-11-30T05:00:00+00:00",
+        made_by="",
+        actor="",
+        folder="",
+        engine="embedded:e.db",
+        place="",
+        fleet=None,
+        reason="",
+    )
+    end = {"kind": "end", "left": left, "ended_at": "", "outcomes": {}}
+    chain = Chain()
+    lines = [chain.line(record) for record in (heading.as_record(), end)]
+    (folder / f"{name}.jsonl").write_bytes(b"".join(lines))
 
 
 @pytest.fixture
@@ -123,6 +146,8 @@ def bash(knobctl: Knobctl, program: Path) -> Iterator[Bash]:
     with embedded(data / "engine.db") as engine:
         write(engine, "stored-only", FIRST)
     knobctl("context", "add", "staging", "--engine", "https://s.example")
+    run_of(knobctl, "7b21e0c1", left=0)
+    run_of(knobctl, "a01b02c3", left=3)
     shell = Bash(knobctl, program)
     yield shell
     shell.close()
@@ -147,6 +172,10 @@ def bash(knobctl: Knobctl, program: Path) -> Iterator[Bash]:
             "knobctl set acme recency_ranker_mode=D",
             "knobctl set acme recency_ranker_mode=DISABLED ",
         ),
+        ("knobctl runs 7", "knobctl runs 7b21e0c1 "),
+        ("knobctl runs --stop a", "knobctl runs --stop a01b02c3 "),
+        ("knobctl rollback --run 7", "knobctl rollback --run 7b21e0c1 "),
+        ("knobctl apply --resume ", "knobctl apply --resume a01b02c3 "),
         ("knobctl set acme rrf_k=6", "knobctl set acme rrf_k=60 "),
         ("knobctl set acme rrf_k=30 gate_mode=E", "knobctl set acme rrf_k=30 gate_mode=ENABLED "),
     ],
