@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from knobctl.changes.plan import Plan, TenantPlan, plan_tenant, schema_digest
-from knobctl.checks.evidence_files import evidence_digest, named_by
+from knobctl.checks.evidence_files import evidence_digest
 from knobctl.engine.reading import read_all
 from knobctl.errors import InputError, UsageError
 from knobctl.finding import Finding, Severity
@@ -33,7 +33,9 @@ class Prepared:
     plan: Plan | None = None
     effective: Mapping[str, Effective] = field(default_factory=dict)
     """By tenant, where every value comes from."""
+    """Of those that change."""
     live: Mapping[str, LiveSet] = field(default_factory=dict)
+    """Of all that were looked at."""
 
 
 def fleet_of(repository: Repository, name: str | None) -> Document | None:
@@ -105,8 +107,10 @@ def _refuse_ambiguity(
     seen: dict[str, Document] = {}
     for tenant in chosen:
         other = seen.setdefault(tenant.name, tenant)
+        if other is tenant:
+            continue
         fleets = {one.name for each in (tenant, other) for one in repository.fleets_of(each)}
-        if other is not tenant and len(fleets) > 1:
+        if len(fleets) > 1:
             raise UsageError(
                 f"{tenant.name} stands in {other.source} and in {tenant.source}, for the fleets "
                 f"{' and '.join(sorted(fleets))}",
@@ -114,7 +118,7 @@ def _refuse_ambiguity(
             )
 
 
-def prepare(
+def prepare(  # noqa: PLR0913  each is one thing that only the caller knows
     repository: Repository,
     engine: Callable[[], Engine],
     *,
@@ -122,6 +126,7 @@ def prepare(
     fleet: Document | None,
     limits: Limits,
     parallelism: int,
+    everything: bool = False,
 ) -> Prepared:
     """Make the plan of what the judged tenants want.
 
@@ -132,6 +137,7 @@ def prepare(
         fleet: The fleet that applies.
         limits: What bounds a push, for the record.
         parallelism: How many tenants are read at a time.
+        everything: Whether what is said of tenants that do not change is told too, and not only counted.
 
     Returns:
         The plan, or the report of the errors that stopped it.
@@ -148,13 +154,21 @@ def prepare(
     refuse_unread(repository, fleet)
     reached = engine()
     live = read_all(reached, [tenant.name for tenant in repository.tenants], workers=parallelism)
+    file_sound(repository, report)
+    changing = [
+        one for one in repository.tenants if repository.desired(one) != live[one.name].knobs
+    ]
+    staying = live.keys() - {one.name for one in changing}
     report = check_repository(
         repository,
         today=today,
         live={name: one.knobs for name, one in live.items()},
         fleet=fleet,
+        staying=() if everything else staying,
     )
-    effective = {tenant.name: repository.effective(tenant) for tenant in repository.tenants}
+    if repository.filing:
+        repository.filing.index.save()
+    effective = {tenant.name: repository.effective(tenant) for tenant in changing}
     if report.errors:
         return Prepared(report=report, effective=effective, live=live)
     plan = Plan(
@@ -164,9 +178,27 @@ def prepare(
         managed=len(repository.managed_by(fleet)),
         limits=limits,
         tenants=_tenants(repository, live, effective, report),
+        unchanged=len(staying),
+        staying={name: one.revision for name, one in live.items() if name in staying},
         hazards=tuple(one for one in hazards_of(report) if one.tenant is None),
     )
     return Prepared(report=report, plan=plan, effective=effective, live=live)
+
+
+def file_sound(repository: Repository, report: Report) -> None:
+    """Let the index know the tenants' files of which nothing was found to be wrong.
+
+    Args:
+        repository: What was read and validated.
+        report: What was said of it, without errors.
+    """
+    if repository.filing is None:
+        return
+    judged = set(map(id, repository.tenants))
+    doubtful = {one.primary.file for one in report.findings if one.primary}
+    repository.filing.note(
+        lambda document: id(document) in judged and document.source not in doubtful
+    )
 
 
 def hazards_of(report: Report) -> list[Finding]:
@@ -186,12 +218,14 @@ def _tenants(
     planned = [
         plan_tenant(
             repository.catalogue,
-            live[tenant.name],
-            effective[tenant.name].desired,
-            document=tenant,
-            hazards=tuple(hazards.get(tenant.name, ())),
-            evidence={path: evidence_digest(repository.root, path) for path in named_by(tenant)},
+            live[tenant],
+            resolved.desired,
+            document=resolved.document,
+            hazards=tuple(hazards.get(tenant, ())),
+            evidence={
+                path: evidence_digest(repository.root, path) for path in resolved.document.evidence
+            },
         )
-        for tenant in repository.tenants
+        for tenant, resolved in effective.items()
     ]
     return tuple(sorted(planned, key=lambda tenant: tenant.tenant))

@@ -8,7 +8,7 @@ from knobctl.checks.evidence_rules import Evidences, Moved, demand_of, evidence_
 from knobctl.checks.subjects import faulty_knobs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from knobctl.checks.earlier import Earlier
     from knobctl.checks.grounds import Grounds, Moment
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def demanded(
-    now: Grounds, moment: Moment, earlier: Earlier | None
+    now: Grounds, moment: Moment, earlier: Earlier | None, staying: Collection[str] = ()
 ) -> Iterator[tuple[Effective, list[Finding]]]:
     """Judge every judged tenant's changes by what its fleet demands of evidence.
 
@@ -26,6 +26,7 @@ def demanded(
         now: The documents, and what they are judged by.
         moment: The day, and what the engine holds.
         earlier: The base; where given, changes are counted from there.
+        staying: Tenants that do not change.
 
     Yields:
         Each tenant of which anything is said, resolved, and what.
@@ -36,7 +37,7 @@ def demanded(
     if not any(demands.values()):
         return
     for tenant in repository.tenants:
-        if earlier and earlier.is_unchanged(tenant):
+        if tenant.name in staying or (earlier and earlier.is_unchanged(tenant)):
             continue
         # Of several fleets none may take away what another one demands.
         over = [now.fleet] if now.fleet else repository.fleets_including(tenant)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from knobctl.documents.model import Document
     from knobctl.knobs import Catalogue, KnobValue
 
 SCHEMA: Final = "evidence.v1.schema.json"
@@ -46,12 +45,6 @@ class NoEvidence(NamedTuple):
     path: str
     why: str
     """Continues `evidence/acme.json: `."""
-
-
-def named_by(tenant: Document) -> list[str]:
-    """The files that a tenant names as evidence, in its order."""
-    named = tenant.value.get("evidence")
-    return [str(path) for path in named] if isinstance(named, list) else []
 
 
 def evidence_digest(root: Path, path: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from knobctl.checks.evidence_files import Evidence, NoEvidence, named_by, read_evidence
+from knobctl.checks.evidence_files import Evidence, NoEvidence, read_evidence
 from knobctl.finding import Finding, Related, Severity
 from knobctl.text import count, spelled
 
@@ -98,7 +98,7 @@ class Evidences:
 
     def of(self, tenant: Document) -> list[Evidence | NoEvidence]:
         """What a tenant names as evidence, in its order."""
-        return [self._file(path) for path in named_by(tenant)]
+        return [self._file(path) for path in tenant.evidence]
 
     def know(self, one: Evidence | NoEvidence) -> None:
         """Take a file as read."""

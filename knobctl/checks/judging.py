@@ -18,10 +18,11 @@ from knobctl.documents.model import RULE_KINDS
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from datetime import date
 
     from knobctl.checks.earlier import Earlier
+    from knobctl.checks.staying import Staying
     from knobctl.checks.tenants import Answers
     from knobctl.checks.waivers import Waiving
     from knobctl.documents.model import Document
@@ -55,6 +56,7 @@ def check_repository(
     live: Mapping[str, Mapping[str, KnobValue]] | None = None,
     base: Repository | None = None,
     fleet: Document | None = None,
+    staying: Collection[str] = (),
 ) -> Report:
     """Validate, then ask the policies.
 
@@ -65,6 +67,8 @@ def check_repository(
         base: The same PATHs at an earlier revision, judged as what it was: what it has too is standing
             and fails nothing.
         fleet: The fleet of all judged tenants; None for each tenant's own.
+        staying: Tenants that live holds just as their documents want them, and that a change leaves as
+            they are: what is said of them is counted and not told, errors excepted.
 
     Raises:
         UsageError: If the default fleet does not exist, or no policy is in force.
@@ -73,13 +77,15 @@ def check_repository(
     if not now.policies.in_force:
         raise UsageError("0 policies are in force; nothing would be checked")
     moment, waiving = Moment(today, live), now.waiving(today)
+    rest = _staying(staying, now, waiving, moment)
     if base is None:
-        findings, later = _alone(now, waiving, moment)
+        findings, later = _alone(now, waiving, moment, rest)
     else:
         then = earlier_grounds(base, now)
         findings, later = _compared(now, then, waiving, moment), []
     report = _report("check", repository, findings)
     report.later = later
+    report.staying = rest.counts if rest else {}
     report.policies = len(now.policies.in_force)
     report.waivers = {waiver.name: waiver.expires for waiver in waiving.waivers}
     if live is not None or base is not None:
@@ -91,16 +97,17 @@ def _alone(
     now: Grounds,
     waiving: Waiving,
     moment: Moment,
+    staying: Staying | None,
 ) -> tuple[list[Finding], list[Answers]]:
     """Judge documents by themselves, or with what the engine holds."""
     from knobctl.checks.tenants import policy_findings
 
     findings, later = [*now.findings, *now.strangers()], []
-    for answer in policy_findings(now, waiving, moment):
+    for answer in policy_findings(now, waiving, moment, staying):
         findings += answer.findings
         if answer.infos:
             later.append(answer)
-    findings += _demanded(now, waiving, moment, None)
+    findings += _demanded(now, waiving, moment, None, staying.names if staying else ())
     return now.weighed([*findings, *now.stale(waiving)]), later
 
 
@@ -134,6 +141,7 @@ def _demanded(
     waiving: Waiving,
     moment: Moment,
     earlier: Earlier | None,
+    staying: Collection[str] = (),
 ) -> list[Finding]:
     """What fleets demand of a change, where one is known."""
     if moment.live is None and earlier is None:
@@ -141,14 +149,28 @@ def _demanded(
     from knobctl.checks.changing import demanded
 
     findings: list[Finding] = []
-    for changed, found in demanded(now, moment, earlier):
+    for changed, found in demanded(now, moment, earlier, staying):
         findings += waiving.waived(found, changed.document, changed.exact)
     return findings
+
+
+def _staying(
+    names: Collection[str], now: Grounds, waiving: Waiving, moment: Moment
+) -> Staying | None:
+    if not names:
+        return None
+    from knobctl.checks.staying import Staying
+
+    return Staying(names, now, waiving, moment)
 
 
 def _unsure(now: Grounds) -> list[str]:
     from knobctl.checks.subjects import faulty_knobs
 
+    if not now.validation.broken and all(
+        one.rule != "unknown-layer" for one in now.repository.findings
+    ):
+        return []
     return [tenant.name for tenant in now.repository.tenants if faulty_knobs(now, tenant)]
 
 

@@ -48,6 +48,8 @@ class Report:
     """All findings but the `later` ones, by place; those that the base has too come last."""
     later: Sequence[Later] = ()
     """Infos that are made where somebody looks: of a fleet they are tens of thousands."""
+    staying: Mapping[str, int] = field(default_factory=dict)
+    """By severity, the findings about tenants that a change leaves as they are; counted, not told."""
     files: int
     tenants: int
     policies: int = 0

@@ -142,14 +142,8 @@ def candidate_of(repository: Repository, document: Document) -> Candidate:
         knobs=effective.desired,
         effective=effective.values,
         labels=document.labels,
-        owner=owner_of(document),
+        owner=document.owner or "",
     )
-
-
-def owner_of(document: Document) -> str:
-    """The owner that a document names; empty where it names none."""
-    owner = document.value.get("owner")
-    return owner if isinstance(owner, str) else ""
 
 
 def choose_documents(

@@ -257,11 +257,6 @@ def _literals(effective: Effective) -> dict[str, str]:
     }
 
 
-def _evidence(subject: Subject) -> list[str]:
-    named = subject.document.value.get("evidence")
-    return [str(item) for item in named] if isinstance(named, list) else []
-
-
 _READABLE: Final = 40
 """A number of more characters is shown as the double that it is."""
 _BY_ROLE: Final[Mapping[str, Callable[[Subject, str], object]]] = {
@@ -282,5 +277,5 @@ _VARIABLES: Final[Mapping[str, Callable[[Subject], object]]] = {
     "owner": lambda subject: str(subject.document.value.get("owner", "")),
     "tenant": lambda subject: subject.document.name,
     "today": lambda subject: subject.today,
-    "evidence": _evidence,
+    "evidence": lambda subject: list(subject.document.evidence),
 }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from knobctl.checks.earlier import Earlier
     from knobctl.checks.grounds import Grounds, Moment
+    from knobctl.checks.staying import Staying
     from knobctl.checks.subject import Subject
     from knobctl.checks.telling import Hit
     from knobctl.checks.waivers import Waiving
@@ -54,6 +55,7 @@ def policy_findings(
     now: Grounds,
     waiving: Waiving,
     moment: Moment,
+    staying: Staying | None = None,
 ) -> Iterator[Answers]:
     """Ask every policy of every judged tenant, where there is no base.
 
@@ -61,14 +63,23 @@ def policy_findings(
         now: The documents, and what they are judged by.
         waiving: The waivers.
         moment: The day, and what the engine holds.
+        staying: Counts what is said of tenants that stay as they are; None where all is told.
 
     Yields:
         What is said of each tenant of which anything is.
     """
     asking = Asking(now.policies.in_force, alone=moment.live is None)
     for tenant in now.repository.tenants:
+        if staying and staying.is_settled(tenant):
+            continue
         subject = subject_of(now, tenant, moment)
         hits = asking.hits(subject)
+        if staying and tenant.name in staying.names:
+            found = [finding_of(hit, subject) for hit in hits]
+            told = staying.settle(tenant, waiving.waived(found, tenant, subject.exact))
+            if told:
+                yield Answers(subject, told)
+            continue
         if not hits:
             continue
         quiet: tuple[Hit, ...] = ()

@@ -50,7 +50,7 @@ def validate_documents(
         reading: What reading the judged documents found already; one fault is told once.
     """
     validation = Validation(_troubles_of(used))
-    documents = [*judged, *used]
+    documents = [one for one in (*judged, *used) if not one.is_known_sound]
     validation.broken |= {id(document) for document in documents if _is_misread(document)}
     judge = Judge(catalogue)
     refused = [document for document in documents if not judge.accepts(document)]

@@ -107,6 +107,8 @@ class Waiving:
     _by_rule: Mapping[str, _ForRule]
     _used: dict[str, str | None] = field(default_factory=dict)
     """By waiver that covers something: for one that has expired, who covers all of it now, if anybody."""
+    noted: list[tuple[str, str | None]] = field(default_factory=list)
+    """The waivers that covered something, in the order of asking, each with who covers that now."""
 
     @classmethod
     def on(cls, today: date, documents: Iterable[Document]) -> Waiving:
@@ -136,6 +138,17 @@ class Waiving:
         labels = tenant.labels
         return [self._marked(finding, labels, exact) for finding in findings]
 
+    def note(self, waiver: str, carrier: str | None) -> None:
+        """Note that a waiver covers something.
+
+        Args:
+            waiver: Its name.
+            carrier: The waiver that holds and covers the same; None where there is none.
+        """
+        self.noted.append((waiver, carrier))
+        before = self._used.get(waiver, carrier)
+        self._used[waiver] = carrier if before is not None else None
+
     def _marked(self, finding: Finding, labels: Mapping[str, str], exact: Exact) -> Finding:
         if finding.rule not in self._by_rule:
             return finding
@@ -145,8 +158,7 @@ class Waiving:
         # Of several the one that holds longest carries it, so that the others can be removed.
         carrier = max(valid, key=lambda waiver: waiver.expires).name if valid else None
         for waiver in covering:
-            before = self._used.get(waiver.name, carrier)
-            self._used[waiver.name] = carrier if before is not None else None
+            self.note(waiver.name, carrier)
         return replace(finding, waived_by=carrier) if carrier else finding
 
     def findings(

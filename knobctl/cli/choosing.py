@@ -27,13 +27,14 @@ def choose(
     *,
     tenant: str | None = None,
     selection: Selection | None = None,
+    indexed: bool = True,
 ) -> tuple[Repository, Document | None]:
     """Read what PATHs name, and keep the chosen tenants that belong to the fleet that applies.
 
     Returns:
         The repository, only those tenants judged; the fleet.
     """
-    return chosen_of(session, session.repository(paths, tenant=tenant), selection)
+    return chosen_of(session, session.repository(paths, tenant=tenant, indexed=indexed), selection)
 
 
 def chosen_of(

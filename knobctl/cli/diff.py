@@ -71,7 +71,9 @@ def command(
         two = _two_files(session, paths, tenant) if base is None else None
         selection = selection_of((), labels, where)
         here, fleet = (
-            (two[1], None) if two else choose(session, paths, tenant=tenant, selection=selection)
+            (two[1], None)
+            if two
+            else choose(session, paths, tenant=tenant, selection=selection, indexed=base is None)
         )
         for repository in two or (here,):
             report = validate_repository(repository)

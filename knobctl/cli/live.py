@@ -32,7 +32,7 @@ def live_sets(
         UsageError: If a named tenant is unknown to the engine, or a condition chooses nobody.
         EngineError: If a set cannot be read.
     """
-    from knobctl.checks.selecting import Candidate, assert_some, owner_of
+    from knobctl.checks.selecting import Candidate, assert_some
     from knobctl.report.sets import ShownSet
 
     documents = tenant_documents(session) if selection.needs_labels or with_labels else {}
@@ -44,7 +44,7 @@ def live_sets(
             live=live,
             catalogue=catalogue,
             labels=document.labels if document else {},
-            owner=owner_of(document) if document else "",
+            owner=(document.owner or "") if document else "",
         )
         candidate = Candidate(
             tenant=live.tenant,

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import zlib
 from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from knobctl.cli.answer_folder import AnswerFolder
+from knobctl.cli.program import program_digest
 from knobctl.errors import ExitCode
-from knobctl.shipped import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -95,7 +93,7 @@ class Memory:
         key = blake2b(digest_size=32)
         for part in (
             _SHAPE,
-            *_program(),
+            program_digest(),
             sorted(options.items()),
             session.cwd,
             session.today,
@@ -132,29 +130,3 @@ class Memory:
         sizes = [len(answer) for answer in hearing.answers]
         head = json.dumps({"code": int(code), "said": hearing.said, "sizes": sizes})
         self._folder.keep(self._key, b"\n".join((head.encode(), b"".join(hearing.answers))))
-
-
-def _program() -> Iterator[object]:
-    """What judges: our own files byte for byte, and what is installed beside them by name and version."""
-    yield sys.version
-    package = Path(__file__).parent.parent
-    whole = blake2b(digest_size=32)
-    folders = (package, shipped("policies"), shipped("schemas"))
-    # Without its policies, judging says that there are none.
-    for folder in filter(Path.is_dir, folders):
-        for path, raw in _files_below(str(folder)):
-            whole.update(b"%b %d:%b" % (os.fsencode(path), len(raw), raw))
-    yield whole.digest()
-    for place in map(Path, sys.path):
-        if place.is_dir():
-            yield sorted(found.name for found in place.glob("*-info"))
-
-
-def _files_below(folder: str) -> Iterator[tuple[str, bytes]]:
-    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-        if entry.is_dir():
-            # What is no source, and what judges nothing.
-            if entry.name not in {"__pycache__", "server"}:
-                yield from _files_below(entry.path)
-        elif entry.name.endswith((".py", ".yaml", ".json")):
-            yield entry.path, Path(entry.path).read_bytes()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from knobctl.cli.options import Settings
+    from knobctl.documents.filing import Filing
     from knobctl.documents.opening import Opening
     from knobctl.documents.repository import Repository
     from knobctl.documents.sources import Files
@@ -239,15 +240,23 @@ class Session:
         tenant: str | None = None,
         whole: bool = True,
         files: Files | None = None,
+        indexed: bool = False,
     ) -> Repository:
         """Read the documents that PATHs name; the working folder's where none is named.
 
-        Call it before `engine`: a repository may bring its own schema, and both go by one.
+        Call it before `engine`: a repository may bring its own schema, and both go by one. `indexed`:
+        what the index knows of a large folder is not read.
         """
-        return self.understood(self.opening(paths, tenant=tenant, files=files), whole=whole)
+        opening = self.opening(paths, tenant=tenant, files=files, indexed=indexed)
+        return self.understood(opening, whole=whole)
 
     def opening(
-        self, paths: Sequence[str] = (), *, tenant: str | None = None, files: Files | None = None
+        self,
+        paths: Sequence[str] = (),
+        *,
+        tenant: str | None = None,
+        files: Files | None = None,
+        indexed: bool = False,
     ) -> Opening:
         """Find the repository of PATHs, its settings and its knobs; nothing of it is read yet."""
         from knobctl.documents.opening import Opening
@@ -261,6 +270,25 @@ class Session:
             lambda: sys.stdin.buffer.read(MAX_BYTES + 1),
             tenant,
             files,
+            filing=self._filing if indexed else None,
+        )
+
+    def _filing(self, repository: Repository, files: Files) -> Filing:
+        """Open the index of a repository."""
+        from hashlib import blake2b
+
+        from knobctl.cli.program import program_digest
+        from knobctl.documents.filing import Filing
+        from knobctl.documents.index import Index
+
+        root, schema = repository.root, repr(repository.catalogue.schema)
+        name = blake2b(os.fsencode(root), digest_size=16).hexdigest()
+        key = blake2b(program_digest() + schema.encode(), digest_size=16).hexdigest()
+        return Filing(
+            lambda: Index(self.cache_folder / "index" / name, key),
+            repository,
+            files,
+            _git_environment(root),
         )
 
     def understood(self, opening: Opening, *, whole: bool = True) -> Repository:

@@ -75,12 +75,16 @@ def _duplicates(group: list[Document], judged: set[int]) -> Iterator[Finding]:
 
 def layer_findings(repository: Repository) -> list[Finding]:
     """Layers that a judged tenant names and that do not exist, or that it names twice."""
-    return [
-        finding
-        for tenant in repository.tenants
-        if "layers" in tenant.value
-        for finding in _layers_of(tenant, repository)
-    ]
+    found: list[Finding] = []
+    fine: set[tuple[str, ...]] = set()
+    for tenant in repository.tenants:
+        layers = tenant.layers
+        if layers and layers not in fine:
+            wrong = list(_layers_of(tenant, repository))
+            found += wrong
+            if not wrong:
+                fine.add(layers)
+    return found
 
 
 def _layers_of(tenant: Document, repository: Repository) -> Iterator[Finding]:

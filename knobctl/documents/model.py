@@ -118,6 +118,18 @@ class Document:
         return knobs if isinstance(knobs, dict) else {}
 
     @property
+    def owner(self) -> str | None:
+        """Who is asked about a tenant or layer; None where it names nobody."""
+        owner = self.value.get("owner")
+        return owner if isinstance(owner, str) else None
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """The files that a tenant names as evidence, in its order."""
+        named = self.value.get("evidence")
+        return tuple(map(str, named)) if isinstance(named, list) else ()
+
+    @property
     def labels(self) -> Mapping[str, str]:
         """The labels; empty where there are none."""
         labels = self.value.get("labels")
@@ -134,6 +146,15 @@ class Document:
             if isinstance(layers, list)
             else ()
         )
+
+    @property
+    def is_known_sound(self) -> bool:
+        """Whether nothing is wrong with it, as was found out when the same bytes were read before."""
+        return False
+
+    def values(self, catalogue: Catalogue) -> Mapping[str, KnobValue]:
+        """The accepted knobs of a tenant or layer without their places; as `written`."""
+        return {name: written.value for name, written in self.written(catalogue).items()}
 
     def written(self, catalogue: Catalogue) -> dict[str, Written]:
         """The accepted knobs of a tenant or layer, by canonical name; what is wrong is left out."""

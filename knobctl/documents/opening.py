@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 import os
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.at_a_glance import (
     is_large_output,
@@ -32,9 +33,14 @@ from knobctl.text import count
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from knobctl.documents.filing import Filing
     from knobctl.documents.gathering import Gathered
     from knobctl.documents.settings import RepositorySettings
     from knobctl.knobs import Catalogue
+
+
+MANY: Final = 200
+"""From how many files on a folder is looked up in the index: fewer are read as fast as that."""
 
 
 @contextmanager
@@ -66,6 +72,7 @@ class Opening:
         *,
         now: Repository | None = None,
         like: Repository | None = None,
+        filing: Callable[[Repository, Files], Filing] | None = None,
     ) -> None:
         """Take what `open_repository` and `open_base` take.
 
@@ -78,6 +85,7 @@ class Opening:
             files: Where to read from.
             now: The working folder as it was read, where `files` are a revision of it.
             like: Whose settings hold; None for its own.
+            filing: Gives what is known of the files of a large folder; None to read every file.
         """
         self._cwd, self._stdin, self._tenant = cwd, stdin, tenant
         self._paths = list(paths) or ["."]
@@ -95,6 +103,8 @@ class Opening:
         self._shown: dict[str, str] = {}
         self._seen: set[str] = set()
         self._repository.settings_source = self._source(SETTINGS_FILE)
+        self._filing_of = filing
+        self._filing: Filing | None = None
 
     def _places(self) -> tuple[Path, list[Path]]:
         """The root, and the folders in which the rest of the repository lies."""
@@ -206,7 +216,11 @@ class Opening:
             case "file":
                 self._judge(name, named=True)
             case "folder":
-                for found in self._files.names(name, self._skips):
+                names = self._files.names(name, self._skips)
+                first = list(islice(names, MANY))
+                if self._filing_of and self._filing is None and len(first) == MANY:
+                    self._filing = self._filing_of(self._repository, self._files)
+                for found in [*first, *names]:
                     self._judge(found, named=False)
             case "other":
                 raise UsageError(
@@ -229,8 +243,11 @@ class Opening:
         if self._unchanged and self._unchanged.give(name, self._repository, judged=True):
             return
         source = self._source(name)
+        filing = None if named else self._filing
+        if filing and filing.give(name, source, judged=True):
+            return
         try:
-            raw = self._files.read(name)
+            raw = filing.read(name) if filing else self._files.read(name)
         except OSError as error:
             self._repository.files += 1
             self._repository.findings.append(unreadable(source, error))
@@ -263,6 +280,8 @@ class Opening:
         found = sort_documents(text, named=named, tenant=self._tenant if named else None)
         repository.take(found.documents, judged=True)
         repository.findings += found.findings
+        if self._filing and not named:
+            self._filing.mark(raw, text, found)
         if found.findings and looks_like_a_policy(raw):
             repository.lost += lost_in(found)
         repository.names[source] = name
@@ -318,8 +337,10 @@ class Opening:
             if self._unchanged and self._unchanged.give(name, repository, judged=False):
                 continue
             source = self._source(name)
+            if self._filing and self._filing.give(name, source, judged=False):
+                continue
             try:
-                raw = self._files.read(name)
+                raw = self._filing.read(name) if self._filing else self._files.read(name)
             except OSError as error:
                 repository.lost.append(as_lost(unreadable(source, error)))
                 repository.veiled.append(source)

@@ -15,14 +15,15 @@ from knobctl.errors import UsageError
 from knobctl.text import count, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from knobctl.documents.filing import Filing
     from knobctl.documents.kinds import Sorted
     from knobctl.documents.sources import Files
     from knobctl.documents.tree import Text
     from knobctl.finding import Finding
-    from knobctl.knobs import Catalogue
+    from knobctl.knobs import Catalogue, KnobValue
 
 STDIN: Final = "<stdin>"
 
@@ -68,7 +69,11 @@ class Repository:
     """By name, what stands in a judged file, and what reading it found."""
     shared: set[str] = field(default_factory=set)
     """Sources that this revision and the working folder have alike, and whose documents are the same ones."""
+    filing: Filing | None = None
+    """What the index knows of its files; None where there is none."""
 
+    _layered: dict[tuple[str, ...], dict[str, KnobValue]] = field(default_factory=dict)
+    """By the layers of a tenant, what they come to."""
     _layers: dict[str, Document] = field(default_factory=dict)
     _by_kind: dict[Kind, list[Document]] = field(default_factory=dict)
 
@@ -159,6 +164,18 @@ class Repository:
         """The names of the layers that another state of the repository does not have just so."""
         names = self._layers.keys() | other._layers.keys()
         return frozenset(one for one in names if self.layer(one) is not other.layer(one))
+
+    def desired(self, tenant: Document) -> Mapping[str, KnobValue]:
+        """The canonical set that a tenant wants, without where it comes from; see `effective`."""
+        layers = tenant.layers
+        below = self._layered.get(layers)
+        if below is None:
+            below = self._layered[layers] = {}
+            for layer in self.layers_of(tenant):
+                below.update(layer.values(self.catalogue))
+        values = {**below, **tenant.values(self.catalogue)}
+        unset = self.catalogue.unset
+        return {name: value for name, value in values.items() if value != unset[name]}
 
     def effective(self, tenant: Document) -> Effective:
         """Resolve a tenant's layers."""
@@ -254,6 +271,8 @@ class Repository:
     def keeping(self, tenants: Iterable[Document]) -> Repository:
         """The same repository, in which only these of the judged tenants are judged."""
         kept = set(map(id, tenants))
+        if len(kept) == len(self.tenants):
+            return self
         left = [one for one in self.tenants if id(one) not in kept]
         gone = set(map(id, left))
         judged = [one for one in self.judged if id(one) not in gone]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from knobctl.changes.plan import Plan
+
 MOST_NAMED: Final = 100
 """A command line for more tenants is nothing that a person copies."""
 _COLOURS = {
@@ -131,12 +133,17 @@ def _summary(
     return f"{', '.join(words) or 'no tenants'}{took}"
 
 
-def outcomes_json(outcomes: Sequence[TenantOutcome], *, unchanged: int) -> dict[str, Any]:
+def outcomes_json(outcomes: Sequence[TenantOutcome], plan: Plan) -> dict[str, Any]:
     """The part of machine-readable output that says what became of each tenant.
 
     Args:
         outcomes: By tenant.
-        unchanged: Tenants that need no change and are counted only.
+        plan: Knows the tenants that need no change.
     """
-    counts = tally(outcomes, unchanged=unchanged)
-    return {"outcomes": counts, "tenants": [one.as_json() for one in outcomes]}
+    counts = tally(outcomes, unchanged=plan.unchanged)
+    unchanged = [
+        TenantOutcome(tenant=tenant, outcome=Outcome.UNCHANGED, revision=revision)
+        for tenant, revision in plan.staying.items()
+    ]
+    told = sorted((*outcomes, *unchanged), key=lambda one: one.tenant)
+    return {"outcomes": counts, "tenants": [one.as_json() for one in told]}

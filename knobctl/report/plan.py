@@ -41,7 +41,9 @@ def plan_headline(plan: Plan, report: Report | None = None) -> str:
         return head
     warnings = count(report.warnings, "warning") if report.warnings else "no warnings"
     waived = f", {report.waived:,} waived" if report.waived else ""
-    return f"{head}; {warnings}{waived}, no errors"
+    aside = report.staying.get("warning", 0)
+    more = f" ({aside:,} more about what is unchanged)" if aside else ""
+    return f"{head}; {warnings}{more}{waived}, no errors"
 
 
 def plan_text(
@@ -82,14 +84,16 @@ def _tenant_lines(tenant: TenantPlan, effective: Effective | None, colored: bool
     return lines + change_lines(tenant.changes, effective=effective, colored=colored)
 
 
-def plan_counts(plan: Plan) -> dict[str, int]:
+def plan_counts(plan: Plan, report: Report | None) -> dict[str, int]:
     """The counts of a plan, for machines."""
+    aside = report.staying.get("warning", 0) if report else 0
     changes = [change for tenant in plan.changing for change in tenant.changes]
     return {
         "tenants": plan.looked_at,
         "changing": len(plan.changing),
         "fields": len(changes),
         "resets": sum(change.op is Op.RESET for change in changes),
+        **({"warnings_unchanged": aside} if aside else {}),
     }
 
 

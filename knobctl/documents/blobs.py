@@ -1,0 +1,111 @@
+"""What Git knows of a working folder without anybody reading it: which files are just as their blobs are."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_REGULAR: Final = (b"H 100644 ", b"H 100755 ")
+"""Of entries that Git looks after: `h` is assumed to be unchanged, `S` is left out of the checkout."""
+SHA1: Final = 40
+_REWRITES: Final = (b"filter", b"working-tree-encoding")
+"""Attributes under which the bytes of a file are others than those of its blob."""
+_ATTRIBUTES: Final = b".gitattributes"
+
+
+def blob_id(raw: bytes, *, digits: int = SHA1) -> str:
+    """The name that Git gives to the bytes of a file.
+
+    Args:
+        raw: The bytes.
+        digits: How many the repository's names have: 40, or 64 where it counts by SHA-256.
+    """
+    new = hashlib.sha1 if digits == SHA1 else hashlib.sha256
+    return new(b"blob %d\0%b" % (len(raw), raw)).hexdigest()
+
+
+class Blobs:
+    """The blobs of the files below a folder, asked for in the background.
+
+    Git compares what the disk says of a file (times, size, number) with what it noted when it last
+    read it, and distrusts what is too fresh to tell; nothing is compared by content, and nothing written.
+    """
+
+    def __init__(self, root: Path, environment: Mapping[str, str] | None = None) -> None:
+        """Ask.
+
+        Args:
+            root: The folder.
+            environment: What Git runs in; None for what this process runs in.
+        """
+        self._root, self._environment = root, environment
+        # A configured monitor is a program of the repository's choosing: it is not run.
+        self._command = ("git", "-C", str(root), "-c", "core.fsmonitor=false")
+        pool = ThreadPoolExecutor(max_workers=2)
+        self._listed = pool.submit(self._git, "ls-files", "--stage", "-v", "-z")
+        self._changed = pool.submit(self._git, "diff-files", "--name-only", "--relative", "-z")
+        pool.shutdown(wait=False)
+
+    def ids(self) -> dict[str, str]:
+        """By name relative to the folder, the blobs of the files that are just as those.
+
+        Empty where Git cannot say: outside a checkout, without Git, or where files are rewritten on
+        their way between the two.
+        """
+        listed, changed = self._listed.result(), self._changed.result()
+        if not listed or changed is None:
+            return {}
+        entries = listed.split(b"\0")
+        if self._are_rewritten(entries):
+            return {}
+        ids = {}
+        for entry in entries:
+            if entry.startswith(_REGULAR):
+                head, _, name = entry.partition(b"\t")
+                if head.endswith(b" 0"):
+                    ids[name.decode("utf-8", "surrogateescape")] = head[9:-2].decode()
+        for name in changed.split(b"\0"):
+            ids.pop(name.decode("utf-8", "surrogateescape"), None)
+        return ids
+
+    def _are_rewritten(self, entries: list[bytes]) -> bool:
+        names = [entry.partition(b"\t")[2] for entry in entries if entry.endswith(_ATTRIBUTES)]
+        files = [self._root / os.fsdecode(name) for name in names]
+        files += [folder / os.fsdecode(_ATTRIBUTES) for folder in (self._root, *self._root.parents)]
+        for asked in _ELSEWHERE:
+            told = (self._git(*asked) or b"").strip()
+            files += [self._root / os.fsdecode(told)] if told else []
+        return any(word in raw for raw in map(_content, files) for word in _REWRITES)
+
+    def _git(self, *arguments: str) -> bytes | None:
+        try:
+            done = subprocess.run(  # noqa: S603  an argument list, no shell
+                [*self._command, *arguments],
+                capture_output=True,
+                check=False,
+                env=self._environment,
+            )
+        except OSError:
+            return None
+        return done.stdout if done.returncode == 0 else None
+
+
+_ELSEWHERE: Final = (
+    ("rev-parse", "--git-path", "info/attributes"),
+    ("config", "--type=path", "--default", "~/.config/git/attributes", "core.attributesFile"),
+)
+"""How Git is asked for the files of attributes that lie outside the tree."""
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes() if path.is_file() else b""
+    except OSError:
+        return b""

@@ -1,0 +1,107 @@
+"""Documents of tenants that the index knows: nothing of their files is read until somebody looks closer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from knobctl.documents.model import Document, Kind
+from knobctl.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from knobctl.documents.index import Row
+    from knobctl.documents.tree import Text, Tree, Value
+    from knobctl.knobs import Catalogue, KnobValue
+
+_set = object.__setattr__
+
+
+class FiledDocument(Document):
+    """A tenant's document as the index has it; its text and places come from the file, when asked for."""
+
+    __slots__ = ("_read", "_row", "_source", "_whole")
+    _read: Callable[[str], Document | None]
+    _row: Row
+    _source: str
+    _whole: Document | None
+
+    def __init__(self, row: Row, source: str, read: Callable[[str], Document | None]) -> None:
+        """Take what the index knows.
+
+        Args:
+            row: What stands in the file.
+            source: The file, as findings name it.
+            read: Reads the file's one document; None where it is another one by now.
+        """
+        _set(self, "_row", row)
+        _set(self, "_source", source)
+        _set(self, "_read", read)
+        _set(self, "_whole", None)
+        _set(self, "kind", Kind.TENANT)
+        _set(self, "name", row.tenant)
+        _set(self, "index", 0)
+
+    @property
+    def _document(self) -> Document:
+        """The document as it stands in the file.
+
+        Raises:
+            InputError: If somebody has changed the file since this run began.
+        """
+        whole = self._whole
+        if whole is None:
+            whole = self._read(self._source)
+            if whole is None:
+                raise InputError(f"{self._source} changed while it was read", hint="run it again")
+            _set(self, "_whole", whole)
+        return whole
+
+    @property
+    def value(self) -> Mapping[str, Value]:
+        """See `Document.value`."""
+        return self._document.value
+
+    @property
+    def text(self) -> Text:
+        """See `Document.text`."""
+        return self._document.text
+
+    @property
+    def tree(self) -> Tree:
+        """See `Document.tree`."""
+        return self._document.tree
+
+    @property
+    def source(self) -> str:
+        """See `Document.source`."""
+        return self._source
+
+    @property
+    def owner(self) -> str | None:
+        """See `Document.owner`."""
+        return self._row.head.owner
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """See `Document.evidence`."""
+        return self._row.head.evidence
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """See `Document.labels`."""
+        return self._row.head.labels
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """See `Document.layers`."""
+        return self._row.head.layers
+
+    @property
+    def is_known_sound(self) -> bool:
+        """See `Document.is_known_sound`."""
+        return True
+
+    def values(self, _catalogue: Catalogue) -> Mapping[str, KnobValue]:
+        """See `Document.values`."""
+        return self._row.knobs

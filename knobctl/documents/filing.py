@@ -1,0 +1,146 @@
+"""Looks files up in the index while a repository is opened, and files what the index does not know."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from knobctl.documents.blobs import SHA1, Blobs, blob_id
+from knobctl.documents.filed import FiledDocument
+from knobctl.documents.index import Head, Row
+from knobctl.documents.kinds import sort_documents
+from knobctl.documents.model import Kind
+from knobctl.documents.reader import read_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from knobctl.documents.index import Index
+    from knobctl.documents.kinds import Sorted
+    from knobctl.documents.model import Document
+    from knobctl.documents.repository import Repository
+    from knobctl.documents.sources import Files
+    from knobctl.documents.tree import Text
+
+
+class Filing:
+    """What the index knows of one repository's files."""
+
+    def __init__(
+        self,
+        index: Callable[[], Index],
+        repository: Repository,
+        files: Files,
+        environment: Mapping[str, str] | None,
+    ) -> None:
+        """Ask Git, in the background, which files it vouches for.
+
+        Args:
+            index: Reads the rows of earlier runs.
+            repository: The one that is opened.
+            files: Its files, as they stand on the disk.
+            environment: What Git runs in; None for what this process runs in.
+        """
+        self._repository, self._files = repository, files
+        self._blobs = Blobs(files.root, environment)
+        self.index = index()
+        self._ids: dict[str, str] | None = None
+        self._read_ahead: tuple[str, bytes] = ("", b"")
+        self.contents: dict[str, str] = {}
+        """By source, the content of each file with a row."""
+        self._plain: dict[str, tuple[Document, str]] = {}
+        self._heads: dict[str, Head] = {}
+        repository.filing = self
+
+    def give(self, name: str, source: str, *, judged: bool) -> bool:
+        """Give the repository the document of a file that the index knows.
+
+        Args:
+            name: The file.
+            source: The file as findings name it.
+            judged: Whether it is among those that were asked about.
+
+        Returns:
+            Whether it is known; if not, nothing was given.
+        """
+        if self._ids is None:
+            self._ids = self._blobs.ids()
+        content = self._ids.get(name)
+        if content is None:
+            try:
+                raw = self._files.read(name)
+            except OSError:
+                return False  # reading it says what is wrong
+            self._read_ahead = (name, raw)
+            content = blob_id(raw, digits=self._digits)
+        row = self.index.find(content)
+        if row is None:
+            return False
+        repository = self._repository
+        repository.take((FiledDocument(row, source, self._whole),), judged=judged)
+        repository.names[source] = name
+        repository.files += judged
+        self.contents[source] = content
+        return True
+
+    def read(self, name: str) -> bytes:
+        """A file's bytes, read once.
+
+        Raises:
+            OSError: If it cannot be read.
+        """
+        ahead, raw = self._read_ahead
+        return raw if ahead == name else self._files.read(name)
+
+    def mark(self, raw: bytes, text: Text, found: Sorted) -> None:
+        """Remember a file that may get a row, once nothing is found to be wrong with it.
+
+        Args:
+            raw: Its bytes.
+            text: What was read.
+            found: What stands in it.
+        """
+        if len(text.trees) == 1 and not (text.troubles or found.findings or text.trees[0].troubles):
+            for document in found.documents:
+                if document.kind is Kind.TENANT and document.name:
+                    content = blob_id(raw, digits=self._digits)
+                    self._plain[document.source] = (document, content)
+
+    def note(self, sound: Callable[[Document], bool]) -> None:
+        """Give rows to the marked files.
+
+        Args:
+            sound: Says of a document whether nothing is wrong with it, not even lightly.
+        """
+        for source, (document, content) in self._plain.items():
+            if sound(document):
+                self.index.note(content, self._row(document))
+                self.contents[source] = content
+        self._plain = {}
+
+    @property
+    def _digits(self) -> int:
+        return len(next(iter(self._ids.values()))) if self._ids else SHA1
+
+    def _whole(self, source: str) -> Document | None:
+        """Read the document of a file that has a row; None where it has another one by now."""
+        repository = self._repository
+        try:
+            raw = self._files.read(repository.names[source])
+        except OSError:
+            return None
+        text = read_bytes(raw, source)
+        found = sort_documents(text, named=False)
+        repository.texts[source] = text
+        content, row = self.contents[source], self.index.find(self.contents[source])
+        if len(found.documents) != 1 or row is None:
+            return None
+        (document,) = found.documents
+        # Line ends may differ on their way through Git; what is said may not.
+        is_same = content == blob_id(raw, digits=self._digits)
+        return document if is_same or row == self._row(document) else None
+
+    def _row(self, document: Document) -> Row:
+        head = Head(document.layers, document.labels, document.owner, document.evidence)
+        head = self._heads.setdefault(json.dumps(head), head)
+        return Row(document.name, head, document.values(self._repository.catalogue))
