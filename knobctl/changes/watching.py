@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from knobctl.changes.apply import OnConflict
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from knobctl.changes.waves import Group
     from knobctl.engine.interface import Engine
 
+TELL_EVERY_S: Final = 300.0
+"""How often a long bake says that it is still going on."""
 LOOK_S: Final = 0.2
 """How often a bake looks whether it was asked to stop."""
 
@@ -84,7 +87,7 @@ def watched(
     how_long = "once more" if once_more else rollout.canary.how_long
     watch.tell(f"wave {number}: {what}; asking {count(questions, 'question')}, {how_long}")
     bake_s = 0 if once_more else rollout.canary.bake_s
-    return _baked(group, asked, rollout, push, watch, bake_s)
+    return _baked(number, asked, rollout, push, watch, bake_s)
 
 
 def unwatched(group: Group, verdict: str, why: str | None = None) -> Wave:
@@ -94,7 +97,7 @@ def unwatched(group: Group, verdict: str, why: str | None = None) -> Wave:
 
 
 def _baked(
-    group: Group,
+    number: int,
     asked: Sequence[TenantPlan],
     rollout: Rollout,
     push: Push,
@@ -102,7 +105,9 @@ def _baked(
     bake_s: int,
 ) -> Wave:
     """Ask again and again until the time is over, something is worse, or the run shall stop."""
-    end = watch.clock() + bake_s
+    group = rollout.groups[number - 1]
+    told = watch.clock()
+    end = told + bake_s
     before = dict(rollout.before)
     found = unwatched(group, "not begun")
     while True:
@@ -115,6 +120,12 @@ def _baked(
         found = judged(group, before, after, rollout.canary, rounds=found.rounds + 1)
         if found.breaches or watch.clock() >= end:
             return found
+        if begun - told >= TELL_EVERY_S:
+            told = begun
+            minutes = ceil((end - begun) / 60)
+            watch.tell(
+                f"wave {number}: asked {found.rounds:,} times, within the bounds; {minutes:,} min left"
+            )
         again = min(begun + EVERY_S, end)
         while not push.stop.is_set() and (left := again - watch.clock()) > 0:
             watch.pause(min(LOOK_S, left))

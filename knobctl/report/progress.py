@@ -23,7 +23,7 @@ def progress(
     *,
     clock: Callable[[], float],
     wanted: bool = True,
-) -> Iterator[Callable[[], None]]:
+) -> Iterator[Steps]:
     """Show how far a run is, how fast it goes, and how long it will take.
 
     Args:
@@ -37,11 +37,11 @@ def progress(
         What to call after each step.
     """
     if not wanted or total < 2:
-        yield lambda: None
+        yield Steps(lambda: None)
         return
     pace = _Pace(total, clock)
     if not stream.isatty():
-        yield lambda: _line(pace, label, stream)
+        yield Steps(lambda: _line(pace, label, stream))
         return
     # Words and numbers beside the bar take some forty columns; what is wider scrolls the screen.
     width = max(8, min(36, shutil.get_terminal_size().columns - 44))
@@ -62,7 +62,23 @@ def progress(
             pace.step()
             bar.update(1)
 
-        yield step
+        yield Steps(step, stream)
+
+
+class Steps:
+    """What is called after each step, and before somebody else writes where the bar is."""
+
+    def __init__(self, step: Callable[[], None], bar: TextIO | None = None) -> None:
+        self._step, self._bar = step, bar
+
+    def __call__(self) -> None:
+        """One more is done."""
+        self._step()
+
+    def make_room(self) -> None:
+        """End the line of the bar, if there is one; it goes on below."""
+        if self._bar is not None:
+            click.echo(file=self._bar)
 
 
 class _Pace:

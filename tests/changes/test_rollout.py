@@ -252,6 +252,16 @@ def test_a_bake_asks_every_thirty_seconds_and_once_more_at_its_end(
     ]
 
 
+def test_a_long_bake_says_every_five_minutes_that_it_goes_on(store: Path, tmp_path: Path) -> None:
+    """With how often was asked, and how long it will be."""
+    canary = Canary(sizes=("1",), bake="15m", max_worse="2%")
+    _, said = rolled(store, tmp_path, canary)
+    assert said[1:] == [
+        "wave 1: asked 11 times, within the bounds; 10 min left",
+        "wave 1: asked 21 times, within the bounds; 5 min left",
+    ]
+
+
 def test_what_could_not_be_taken_back_exactly_is_not_written(store: Path, tmp_path: Path) -> None:
     """Stored fields that the schema does not know, though their loss was acknowledged."""
     canary = Canary(sizes=("1",), bake="0s", max_worse="2%")

@@ -73,3 +73,14 @@ def click_free(line: str) -> str:
     for sequence in ("\x1b[?25l", "\x1b[?25h", "\x1b[K", "\n"):
         line = line.replace(sequence, "")
     return line.rstrip()
+
+
+@pytest.mark.parametrize(("stream", "lines"), [(io.StringIO(), 1), (Screen(), 2)])
+def test_a_word_beside_the_bar_has_a_line_of_its_own(stream: io.StringIO, lines: int) -> None:
+    """On a terminal the bar's line ends first; in a pipe there is none to end."""
+    with progress(50, "writing", stream, clock=Clock(0.1)) as step:
+        step()
+        before = stream.getvalue()
+        step.make_room()
+        stream.write("note: a word\n")
+    assert stream.getvalue().removeprefix(before).split("note: a word")[0] == "\n" * (lines - 1)
