@@ -154,7 +154,7 @@ def _look(proposal: Proposal, done: Done, place: str) -> str:
 def done_json(proposal: Proposal, done: Done) -> dict[str, Any]:
     """The machine-readable answer."""
     changes = {tenant.tenant: tenant.changes for tenant in proposal.plan.tenants}
-    document = outcomes_json(done.outcomes, unchanged=proposal.plan.unchanged)
+    document = outcomes_json(done.outcomes, proposal.plan)
     for entry in document["tenants"]:
         entry["changes"] = [change.as_json() for change in changes.get(entry["tenant"], ())]
     report = proposal.report
@@ -167,7 +167,7 @@ def done_json(proposal: Proposal, done: Done) -> dict[str, Any]:
         "fleet": proposal.plan.fleet,
         "dry_run": done.dry_run,
         "run": done.run,
-        "summary": plan_counts(proposal.plan),
+        "summary": plan_counts(proposal.plan, report),
         **document,
         "files": files_json(proposal.files, written=done.edited),
         "refusals": refusal_json(done.refusals),
