@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from knobctl.changes.apply import apply_plan
@@ -35,14 +36,9 @@ def roll_out(
     A wave that could not be written whole is taken back too: it shows nothing. One of which every
     tenant had moved, and was skipped, is passed over; but the rest is never written where no wave
     was watched. A run that is asked to stop leaves what it has written.
-
-    Raises:
-        JournalError: If the journal cannot be written; nothing was sent.
     """
     judged = rollout.begun.judged if rollout.begun else 0
     settled = rollout.begun.settled if rollout.begun else {}
-    if rollout.begun is None:
-        push.journal.begin(rollout.as_record())
     outcomes: dict[str, TenantOutcome] = {}
     waves = [unwatched(group, "not begun") for group in rollout.groups]
     for index, group in enumerate(rollout.groups):
@@ -90,7 +86,8 @@ def _ended(
         return Rolled(rollout=rollout, outcomes=tuple(found.values()), waves=tuple(waves))
     watch.tell(f"{why}; taking back {count(len(written) + len(unsure), 'tenant')}")
     back = [back_of(planned[one.tenant], one.revision, push.catalogue) for one in written]
-    returned = take_back(back, push, why, [planned[name] for name in unsure])
+    way = replace(push, sent={})  # those writes were forth
+    returned = take_back(back, way, why, [planned[name] for name in unsure])
     found |= {one.tenant: one for one in returned}
     return Rolled(
         rollout=rollout,

@@ -332,7 +332,9 @@ def _journal(
     )
     journal = runs_of(session).new(heading.run)
     try:
-        journal.begin(heading.as_record(), {"kind": "plan", "plan": plan_record(proposal.plan)})
+        waves = [proposal.rollout.as_record()] if proposal.rollout else []
+        plan = {"kind": "plan", "plan": plan_record(proposal.plan)}
+        journal.begin(heading.as_record(), *waves, plan)  # no plan is noted without its waves
         yield journal
     finally:
         journal.close()

@@ -799,10 +799,12 @@ def test_a_rollout_that_dies_at_any_record_is_finished_by_a_resume(
     )
     kept = shutil.copytree(fleet.folder, fleet.folder.with_name("kept"))
     began = state(fleet)
-    for number in itertools.count(3):
-        for noted in (False, True):
-            shutil.rmtree(fleet.folder)
-            shutil.copytree(kept, fleet.folder)
+    for number in itertools.count(4):
+        for noted in (False, True) if number > 4 else (True,):
+            for file in fleet.folder.glob("e.db*"):
+                file.unlink()
+            for file in kept.glob("e.db*"):
+                shutil.copy(file, fleet.folder)
             try:
                 run = died(fleet, *REGIONS, *NOW, at=record(number), noted=noted)
             except pytest.fail.Exception:
@@ -915,13 +917,9 @@ def test_a_bake_that_is_interrupted_leaves_what_is_written_and_says_how_to_go_on
     assert process.returncode == 9
     assert "wave 1  interrupted" in out
     assert "undo: knobctl rollback" in out
-    assert "the canary was not judged to its end" in said
     run = listed(fleet)
     assert (run["state"], run["outcomes"]) == ("unfinished", {"applied": 1, "skipped": 1})
-    assert (
-        f"to go on, which judges it again first: knobctl apply --resume {run['run']}"
-        in said.replace("To", "to")
-    )
+    assert f"To go on, which judges it again first: knobctl apply --resume {run['run']}" in said
     assert "1 tenant left, 1 written and to be judged again; to go on" in fleet("runs").out
     answer = pushed(fleet, "--canary", "1", *NOW, code=0)
     assert sorted(outcomes(answer).values()) == ["applied", "unchanged"]
