@@ -163,7 +163,7 @@ class _Made:
             "command": "plan",
             "outcome": code.outcome,
             "exit_code": int(code),
-            "summary": plan_counts(self._plan),
+            "summary": plan_counts(self._plan, self._prepared.report),
             "document": self.file.document(),
             "refusals": refusal_json(self._refusals),
             "findings": [finding.as_json() for finding in self._prepared.report.findings],
