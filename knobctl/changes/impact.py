@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from knobctl.changes.diff import diff_sets
+from knobctl.changes.guards import judge
+from knobctl.changes.plan import TenantPlan
 from knobctl.documents.model import exact_number
 from knobctl.fusion import reach
 from knobctl.knobs.fusion_setup import fusion_setup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from datetime import datetime
     from fractions import Fraction
 
+    from knobctl.changes.guards import Verdict
+    from knobctl.changes.limits import Limits
     from knobctl.documents.model import Effective
     from knobctl.engine.interface import LiveSet
     from knobctl.knobs import Catalogue, Knob, KnobValue
@@ -110,6 +116,48 @@ def impact_of(
             depths = _depths(catalogue, later, knob, literal, holder)
             followers.append(Follower(tenant=holder.tenant, depths=depths))
     return Impact(knob=knob, after=after, followers=tuple(followers), pinners=tuple(pinners))
+
+
+def impact_verdict(
+    impact: Impact,
+    catalogue: Catalogue,
+    limits: Limits,
+    *,
+    managed: int,
+    now: datetime,
+    allowances: frozenset[str],
+) -> Verdict:
+    """Judge a moved default by the limits of a push: it changes every tenant that follows it, at once.
+
+    Args:
+        impact: Who would change.
+        catalogue: The knobs as they are.
+        limits: What bounds a push; a default has no audit event, so that no reason and no ticket is asked for.
+        managed: The base of a share.
+        now: The time, for freezes.
+        allowances: What was acknowledged.
+    """
+    later = with_default(catalogue, impact.knob, impact.after)
+    changes = diff_sets(later, {}, {}, earlier=catalogue)
+    plans = [
+        TenantPlan(
+            tenant=one.tenant,
+            source="",
+            base_revision=None,
+            existing={},
+            desired={},
+            changes=changes,
+        )
+        for one in impact.followers
+    ]
+    return judge(
+        plans,
+        replace(limits, reason_required=None, tickets=()),
+        managed=managed,
+        now=now,
+        reason=None,
+        allowances=allowances,
+    )
 
 
 def with_default(catalogue: Catalogue, knob: Knob, default: KnobValue) -> Catalogue:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from knobctl.report.plan import refusal_json
 from knobctl.text import count, spelled, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from knobctl.changes.guards import Verdict
     from knobctl.changes.impact import Depth, Impact
     from knobctl.errors import ExitCode
 
@@ -86,7 +88,9 @@ def _rank(rank: int) -> str:
     return f"down to rank {rank}" if rank else "never"
 
 
-def impact_json(impact: Impact, *, source: str, code: ExitCode) -> dict[str, Any]:
+def impact_json(
+    impact: Impact, verdict: Verdict, *, fleet: str | None, source: str, code: ExitCode
+) -> dict[str, Any]:
     """The machine-readable answer."""
     followers = impact.followers if impact.changes else ()
     return {
@@ -98,6 +102,9 @@ def impact_json(impact: Impact, *, source: str, code: ExitCode) -> dict[str, Any
         "default_before": impact.knob.default,
         "default_after": impact.after,
         "source": source,
+        "fleet": fleet,
+        "refusals": refusal_json(verdict.refusals),
+        "allowed": [one.allowance for one in verdict.allowed],
         "summary": {
             "tenants": len(impact.followers) + len(impact.pinners),
             "follow": len(impact.followers),

@@ -117,3 +117,74 @@ def test_errors_in_the_files_are_the_answer(fleet: Inside) -> None:
     fleet.write("d.yaml", "tenant: d\nknobs: {rrf_k: 0.5}\n")
     result = fleet("impact", "--default", "rrf_k=3", "--format", "json")
     assert (result.code, faults_of(result.json, SCHEMA)) == (4, [])
+
+
+DEFAULT = ("impact", "--default", "retrieval_min_score=0.25")
+
+
+def test_a_default_counts_as_a_push_to_every_tenant_at_zero(inside: Inside) -> None:
+    """P22: of 1,000 tenants 900 follow it; without that number said it is refused, answer and all."""
+    texts = [
+        f"tenant: t{number:04}\nknobs: {{retrieval_min_score: {0.2 if number < 100 else 0}}}\n"
+        for number in range(1000)
+    ]
+    inside.write("t.yaml", "---\n".join(texts))
+    inside.write("fleet.yaml", "fleet: default\nlimits: {max_tenants: 500, max_share: 50%}\n")
+    result = inside(*DEFAULT, "--format", "json")
+    assert (result.code, faults_of(result.json, SCHEMA)) == (6, [])
+    assert (result.json["outcome"], result.json["fleet"]) == ("refused", "default")
+    assert result.json["summary"] == {"tenants": 1000, "follow": 900, "change": 900, "pin": 100}
+    assert [one["allow"] for one in result.json["refusals"]] == [
+        "max_tenants=900",
+        "max_share=90%",
+    ]
+    assert "900 tenants would change, the limit of fleet default is 500 (fleet.yaml:2)" in (
+        result.err.replace("\n", " ")
+    )
+    both = ("--allow", "max_tenants=900", "--allow", "max_share=90%")
+    for few in (both[:2], both[2:], ("--allow", "max_tenants=1000", *both[2:])):
+        assert inside(*DEFAULT, *few).code == 6
+    allowed = inside(*DEFAULT, *both, "--format", "json")
+    assert (allowed.code, faults_of(allowed.json, SCHEMA)) == (0, [])
+    assert allowed.json["allowed"] == ["max_tenants=900", "max_share=90%"]
+
+
+def test_an_override_of_so_many_is_refused_as_the_default_is(inside: Inside) -> None:
+    """P22: the same 900 changed one by one, by one run."""
+    texts = [
+        f"tenant: t{number:04}\nknobs: {{retrieval_min_score: 0.25}}\n" for number in range(900)
+    ]
+    inside.write("t.yaml", "---\n".join(texts))
+    inside.write("fleet.yaml", "fleet: default\nlimits: {max_tenants: 500}\n")
+    refused = inside("apply", "--yes", "--format", "json", *ENGINE)
+    assert refused.out, refused.err
+    assert [one["allow"] for one in refused.json["refusals"]] == ["max_tenants=900"]
+    assert (refused.code, inside("get", "--format", "json", *ENGINE).json["tenants"]) == (6, [])
+
+
+def test_a_default_is_bounded_by_steps_protection_and_the_live_fleet(fleet: Inside) -> None:
+    """What the engine holds counts with --live; a reason that a push would need is not asked for."""
+    fleet.write("knobctl.toml", "")
+    fleet.write(
+        "fleet.yaml",
+        "fleet: default\nreason_required: true\nprotected: [z]\n"
+        "limits: {max_tenants: 1, largest_step: {retrieval_min_score: 0.01}}\n",
+    )
+    live = (*DEFAULT, "--live", "--format", "json", *ENGINE)
+    for tenant in ("y", "z"):
+        given = ("--reason", "r", "--allow", f"protected={tenant}")
+        assert fleet("set", tenant, "rrf_k=3", "--yes", *given, *ENGINE).code == 0
+    result = fleet(*live)
+    assert (result.code, faults_of(result.json, SCHEMA)) == (6, [])
+    assert [one["allow"] for one in result.json["refusals"]] == [
+        "protected=z",
+        "max_tenants=2",
+        "largest_step=retrieval_min_score:0.05",
+    ]
+
+
+def test_a_default_that_does_not_move_is_refused_nothing(fleet: Inside) -> None:
+    """Nobody changes."""
+    fleet.write("fleet.yaml", "fleet: default\nlimits: {max_tenants: 0}\n")
+    assert fleet("impact", "--default", "retrieval_min_score=0.3").code == 0
+    assert fleet(*DEFAULT).code == 6
