@@ -163,7 +163,7 @@ def judge(  # noqa: PLR0913  all that a push is judged by
         found = [
             *([stop_refusal(stopped)] if stopped else []),
             *_refusals(changed, limits, managed, now, whole or changed),
-            *_unsaid(limits, reason, ticket),
+            *unsaid(limits, reason, ticket),
         ]
         for refusal in found:
             (allowed if refusal.allowance in allowances else refused).append(refusal)
@@ -198,7 +198,7 @@ def stop_refusal(mark: Mark) -> Refusal:
     )
 
 
-def _unsaid(limits: Limits, reason: str | None, ticket: str | None) -> Iterator[Refusal]:
+def unsaid(limits: Limits, reason: str | None, ticket: str | None) -> Iterator[Refusal]:
     """What must be said and was not; nothing acknowledges it away."""
     if limits.reason_required and not (reason or "").strip():
         yield Refusal(

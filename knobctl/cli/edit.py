@@ -63,6 +63,7 @@ def command(
     require_consent(yes=yes, what="edit")
     with Session(settings) as session:
         subject = subject_of(session, tenant, Place.LIVE)
+        _refuse_what_is_unsaid(session, subject, reason, ticket)
         live = session.engine.read(tenant)
         text = edit_text(
             live,
@@ -77,6 +78,23 @@ def command(
             request = Request(command="edit", subject=subject, change=lambda _: desired, live=live)
             options = PushOptions(yes=yes, reason=reason, ticket=ticket, allow=allow)
             return draft.finished(change_tenant(session, request, Place.LIVE, options))
+
+
+def _refuse_what_is_unsaid(
+    session: Session, subject: Subject, reason: str | None, ticket: str | None
+) -> None:
+    """Look at what the push will demand before a person writes for an hour.
+
+    Raises:
+        RefusedError: If a reason or a ticket is demanded and missing.
+    """
+    from knobctl.changes.guards import unsaid
+    from knobctl.cli.choosing import limits_for
+    from knobctl.report.plan import refusal_words
+
+    if refusals := tuple(unsaid(limits_for(session, subject.fleet), reason, ticket)):
+        message, hint = refusal_words(refusals)
+        raise RefusedError(message, hint=hint)
 
 
 @dataclass(slots=True)

@@ -114,11 +114,13 @@ def refusal_words(refusals: Sequence[Refusal]) -> tuple[str, str]:
     """What stops a push, for people.
 
     Returns:
-        The refusals, one a line, and how to go on.
+        The refusals, one a line, and how to go on, one way a line.
     """
     allow = " ".join(f"--allow {one.allowance}" for one in refusals if one.allowance)
     remedies = [one.remedy for one in refusals if one.remedy]
     numbers = "this number" if sum(bool(one.allowance) for one in refusals) == 1 else "these"
     ways = [f"To go on with {numbers}: {allow}"] if allow else []
     ways += [remedy[0].upper() + remedy[1:] for remedy in dict.fromkeys(remedies)]
-    return "\n".join(one.message for one in refusals), " ".join(["Nothing was written.", *ways])
+    first, *others = ways or [""]
+    hint = "\n  ".join([f"Nothing was written. {first}".rstrip(), *others])
+    return "\n".join(one.message for one in refusals), hint

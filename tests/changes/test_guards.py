@@ -74,6 +74,17 @@ def test_a_refusal_names_limit_count_setting_and_flag() -> None:
     assert hint == "Nothing was written. To go on with this number: --allow max_tenants=3"
 
 
+def test_what_is_to_be_said_stands_on_a_line_of_its_own() -> None:
+    """So that the flags before it can be copied."""
+    limits = limits_of(fleet("fleet: p\nreason_required: true\n"), max_tenants=0)
+    verdict = judge([tenant()], limits, managed=1000, now=NOW, reason=None)
+    _, hint = refusal_words(verdict.refusals)
+    assert hint.splitlines() == [
+        "Nothing was written. To go on with this number: --allow max_tenants=1",
+        "  Say why, for the audit event: --reason TEXT",
+    ]
+
+
 @pytest.mark.parametrize(
     ("allow", "passes"),
     [

@@ -132,6 +132,20 @@ def test_a_text_that_meets_a_guard_is_kept(edited: Inside, monkeypatch: pytest.M
     assert len(kept(edited)) == 1
 
 
+def test_what_the_push_demands_is_asked_for_before_the_editor_opens(
+    edited: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody writes for an hour to be told that a reason is missing."""
+    edited.write("knobctl.toml", "")
+    edited.write("fleet.yaml", "fleet: default\nreason_required: true\n")
+    monkeypatch.setenv("EDITOR", "touch opened")
+    result = edited("edit", "acme", "--yes", *ENGINE)
+    assert result.code == 6
+    assert "Say why, for the audit event: --reason TEXT" in result.err
+    assert not (edited.folder / "opened").exists()
+    assert kept(edited) == []
+
+
 def test_a_set_that_moves_while_it_is_edited_is_a_conflict(
     edited: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
