@@ -53,7 +53,7 @@ def _otherwise(
         for one in repository.claims.get(tenant.tenant, [])
         if fleet is None or fleet in repository.fleets_of(one)
     ]
-    sets = [repository.effective(one).desired for one in asking]
+    sets = [repository.desired(one) for one in asking]
     if any(same_set(one, tenant.desired) for one in sets):
         return []
     message = f"no document asks for it by now; {tenant.source} did"
