@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
@@ -232,13 +233,29 @@ def idempotency_key(tenant: TenantPlan, run: str) -> str:
 
 def _conflict(tenant: TenantPlan, push: Push) -> TenantOutcome:
     """Say what somebody else changed, or that an earlier attempt had written it; and never at which revision that left the tenant."""
-    try:
+    live = None
+    with suppress(EngineError):
         live = push.engine.read(tenant.tenant)
-    except EngineError:
-        return moved(tenant, None, push.catalogue)
-    if tenant.tenant in push.sent and same_set(live.knobs, tenant.desired):
-        return resent(tenant)
+    if tenant.tenant in push.sent:
+        if live and same_set(live.knobs, tenant.desired):
+            return resent(tenant)
+        if tenant.base_revision is None:
+            return _whose(tenant, live, push.catalogue)
     return moved(tenant, live, push.catalogue)
+
+
+def _whose(tenant: TenantPlan, live: LiveSet | None, catalogue: Catalogue) -> TenantOutcome:
+    """The outcome of a write that may have arrived before something else was found there.
+
+    An engine with revisions would know the write by its key. Of one without, nobody can tell
+    whether it was stored as another set or never arrived and somebody else wrote.
+    """
+    return TenantOutcome(
+        tenant=tenant.tenant,
+        outcome=Outcome.UNKNOWN,
+        message="it was being written when the run ended, and holds another set by now",
+        theirs=diff_sets(catalogue, tenant.desired, live.knobs) if live else (),
+    )
 
 
 def moved(tenant: TenantPlan, live: LiveSet | None, catalogue: Catalogue) -> TenantOutcome:

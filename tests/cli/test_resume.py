@@ -24,6 +24,7 @@ from tests.cli.inside import ENGINE, Inside
 from tests.cli.killing import in_child, killed_at
 from tests.cli.outputs import faults_of
 from tests.cli.terminal import ROOT
+from tests.given_engine import Fault, GivenEngine
 from tests.server.doors import served
 
 if TYPE_CHECKING:
@@ -542,3 +543,21 @@ def wait_for_record(inside: Inside, kind: bytes) -> None:
                     return
         time.sleep(0.005)
     raise AssertionError(kind)
+
+
+def test_without_revisions_a_write_that_reads_back_otherwise_stays_unknown(inside: Inside) -> None:
+    """Nobody can tell whether it was stored wrong or somebody else wrote; "nothing written" would be a guess."""
+    inside.write("token", "acme-token")
+    inside.write("acme.yaml", "tenant: acme\nknobs: {rrf_k: 62, retrieval_min_score: 0.2}\n")
+    with GivenEngine() as engine:
+        place = ("--engine", engine.url, "--token-file", "token")
+        engine.sets["acme"] = {"rrfK": 31}
+        engine.fail(Fault.DROP_FIELD)
+        assert inside("apply", "acme.yaml", "--yes", *place).code == 10
+        run = runs(inside)[0]
+
+        result = inside("apply", "--resume", run["run"], "--format", "json", *place)
+        assert (result.code, result.json["outcomes"]) == (10, {"unknown": 1})
+        assert faults_of(result.json, APPLIED) == []
+        assert engine.writes() == 1
+        assert runs(inside)[0]["state"] == "unfinished"
