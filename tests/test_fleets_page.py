@@ -94,7 +94,7 @@ def played(page: str) -> str:
         shim = folder / ".bin" / "knobctl"
         shim.write_text(SHIM)
         shim.chmod(0o755)
-        homes = {f"XDG_{kind}_HOME": str(folder / f".{kind}") for kind in _HOMES}
+        homes = {f"XDG_{kind}_HOME": str(folder / f".{kind.lower()}") for kind in _HOMES}
         environment = {
             "PATH": f"{shim.parent}:{os.environ['PATH']}",
             "PYTHONPATH": str(ROOT),
@@ -136,7 +136,7 @@ def played(page: str) -> str:
 def newest(folder: Path) -> str:
     """The name of the last run of several tenants."""
     journals = sorted(
-        (folder / ".STATE/knobctl/runs").glob("*"), key=lambda one: one.stat().st_mtime
+        (folder / ".state/knobctl/runs").glob("*"), key=lambda one: one.stat().st_mtime
     )
     long = [one.stem for one in journals if one.read_bytes().count(b'"kind": "intent"') > 1]
     return long[-1] if long else RUN
@@ -148,6 +148,7 @@ _WHO = ("AUTHOR", "COMMITTER")
 
 def without_names(output: str) -> str:
     """An output without what differs from run to run: names of runs, digests, times, the folder."""
+    output = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)", "2026-11-27T16:00:00Z", output)
     output = re.sub(r"\bplan [0-9a-f]{12}\b", "plan c3885eb2ae5f", steady(output))
     output = re.sub(r"(?<=\brun )[0-9a-f]{8}\b", RUN, output)
     output = re.sub(r"(?m)^[0-9a-f]{8}(?=  (un)?finished)", RUN, output)
