@@ -30,7 +30,7 @@ def live_words(live: LiveSet, now: datetime) -> str:
     if live.revision == NEVER_WRITTEN:
         return "live, never written"
     if live.last_good:
-        return f"last good {visible(live.revision or '')}, the engine cannot ask its store"
+        return f"last good {visible(live.revision or '')}, the engine's store is damaged or cannot be asked"
     told = [visible(live.updated_by)] if live.updated_by else []
     told += [ago(live.updated_at, now)] if live.updated_at else []
     return " ".join(

@@ -106,7 +106,9 @@ def _block(one: ShownSet, every_knob: bool, now: datetime, colored: bool) -> str
     who = f" ({', '.join(told)})" if told else ""
     lines = [f"{name}  {revision_words(live)}{who}: {_how_many(live, knobs)}"]
     if live.last_good:
-        lines.append("  the engine cannot ask its store; this is the last good set, still in force")
+        lines.append(
+            "  the engine's store is damaged or cannot be asked; this is the last good set, still in force"
+        )
     rows = [_knob_row(knob, live) for knob in knobs if every_knob or knob.name in live.knobs]
     if rows:
         lines += [f"  {line}" for line in table(rows).splitlines()]

@@ -6,6 +6,7 @@ import logging
 import os
 import time
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.server.audit import rfc3339
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from knobctl.knobs import Catalogue, KnobValue
-    from knobctl.server.store.interface import Session, Store
+    from knobctl.server.store.interface import KnobsRow, Session, Store
 
 log: Final = logging.getLogger(__name__)
 
@@ -217,9 +218,9 @@ class KnobsService:
         size = accepted_page_size(page_size)
         after = accepted_position(page_token, "sets/(.+)")
         with self._reading() as session:
-            rows = session.rows(caller.tenants, after=after or "", limit=size + 1)
-            sets = tuple(self._sets.good(session, row.tenant, row) for row in rows[:size])
-        return Page(sets, page_token_for("sets", sets[-1].tenant) if len(rows) > size else "")
+            found = _rows_of(session, caller.tenants, after or "", size + 1)
+            sets = tuple(self._sets.good(session, tenant, row) for tenant, row in found[:size])
+        return Page(sets, page_token_for("sets", sets[-1].tenant) if len(found) > size else "")
 
     def audit_events(
         self,
@@ -282,3 +283,14 @@ class KnobsService:
 
 def _unavailable() -> ServiceError:
     return ServiceError(Code.UNAVAILABLE, "the store cannot be asked; nothing was written")
+
+
+def _rows_of(
+    session: Session, tenants: frozenset[str] | None, after: str, limit: int
+) -> list[tuple[str, KnobsRow | None]]:
+    """Rows by tenant; None for a tenant whose row is gone: its last good set stays in force."""
+    rows = session.rows(tenants, after=after, limit=limit)
+    until = rows[-1].tenant if len(rows) == limit else None
+    lost = session.lost(tenants, after=after, until=until, limit=limit)
+    found = [*((row.tenant, row) for row in rows), *((tenant, None) for tenant in lost)]
+    return sorted(found, key=itemgetter(0))[:limit] if lost else found

@@ -248,6 +248,19 @@ class TestTheAuditLogIsAppendOnly:
         stored = opened(url).get(ME, "acme")
         assert (stored.knobs, stored.last_good) == (GIVEN, True)
 
+    def test_a_list_tells_the_last_good_set_of_a_tenant_whose_row_is_gone(
+        self, url: str, opened: Callable[..., KnobsService]
+    ) -> None:
+        """It would pass for one at the defaults."""
+        service = opened(url)
+        for tenant in ("acme", "bolt", "cork"):
+            service.update(ME, tenant, GIVEN)
+        run_sql(url, "DELETE FROM context_engine_knobs WHERE tenant_id <> 'bolt'")
+        first = service.list(ME, page_size=2)
+        (last,) = service.list(ME, page_size=2, page_token=first.next_page_token).items
+        found = [(one.tenant, one.knobs, one.last_good) for one in (*first.items, last)]
+        assert found == [("acme", GIVEN, True), ("bolt", GIVEN, False), ("cork", GIVEN, True)]
+
 
 class TestBroughtForward:
     """A store meets another version of knobctl, or of the knob schema."""

@@ -21,7 +21,7 @@ from knobctl.server.auth import local_caller
 from knobctl.server.refusal import ServiceError
 from knobctl.server.store import open_store
 from knobctl.server.store.interface import KnobsRow
-from knobctl.server.stored import opened, sealed
+from knobctl.server.stored import Stored, opened, sealed
 from tests.server.catalogues import NEW_KNOB, changed_catalogue
 
 if TYPE_CHECKING:
@@ -276,6 +276,31 @@ class TestDamage:
         assert stored.last_good
         assert "'acme' is damaged" in caplog.text
         assert not service.get(ME, "bolt").last_good
+
+    def test_a_list_tells_the_last_good_set_of_a_tenant_whose_row_is_gone(
+        self, file: Path, open_at: Callable[..., KnobsService]
+    ) -> None:
+        """A tenant that a list left out would pass for one at the defaults; pages break anywhere."""
+        service = open_at(file)
+        for number in range(5):
+            service.update(ME, f"t{number}", {"rrf_k": number + 1})
+        before = {one.tenant: (one.knobs, one.revision) for one in service.list(ME).items}
+        for gone in ("'acme'", "'t1', 't2'", "'t4'", "'bolt'", "'t0', 't3'"):
+            _execute(file, f"DELETE FROM context_engine_knobs WHERE tenant_id IN ({gone})")
+            for size in (0, 1, 2, 3):
+                listed: list[Stored] = []
+                token = ""
+                while True:
+                    page = service.list(ME, page_size=size, page_token=token)
+                    listed += page.items
+                    token = page.next_page_token
+                    if not token:
+                        break
+                assert {one.tenant: (one.knobs, one.revision) for one in listed} == before
+                assert [one.tenant for one in listed] == sorted(before)
+        assert all(one.last_good for one in service.list(ME).items)
+        few = replace(ME, tenants=frozenset({"t1", "t3", "never"}))
+        assert [one.tenant for one in service.list(few).items] == ["t1", "t3"]
 
     def test_a_write_heals_it(self, file: Path, open_at: Callable[..., KnobsService]) -> None:
         """The next full replace compares with the last good set and stores a whole row again."""

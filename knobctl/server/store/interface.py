@@ -75,6 +75,11 @@ class Session(Protocol):
     def rows(self, tenants: frozenset[str] | None, *, after: str, limit: int) -> list[KnobsRow]:
         """Sets by tenant, of these tenants or of all, those behind `after` first."""
 
+    def lost(
+        self, tenants: frozenset[str] | None, *, after: str, until: str | None, limit: int
+    ) -> list[str]:
+        """Tenants that were written, as the audit log says, and have no row any more: behind `after`, up to `until`."""
+
     def last_event(self, tenant: str) -> dict[str, Any] | None:
         """The tenant's newest audit event."""
 

@@ -72,6 +72,21 @@ class PostgresSession:
         )
         return [self._row(row) for row in found]
 
+    def lost(
+        self, tenants: frozenset[str] | None, *, after: str, until: str | None, limit: int
+    ) -> list[str]:
+        """Tenants with a first event and no row."""
+        column, rows = EVENTS.c.tenant_id, self._table.c.tenant_id
+        asked = select(column).where(
+            column > after,
+            EVENTS.c.revision == 1,
+            among(column, tenants),
+            ~select(rows).where(rows == column).exists(),
+        )
+        if until is not None:
+            asked = asked.where(column <= until)
+        return list(self.connection.execute(asked.order_by(column).limit(limit)).scalars())
+
     def last_event(self, tenant: str) -> dict[str, Any] | None:
         """The tenant's newest audit event."""
         return self._event(EVENTS.c.tenant_id == tenant)

@@ -202,6 +202,20 @@ class SqliteSession:
         )
         return [self._row(row) for row in found]
 
+    def lost(
+        self, tenants: frozenset[str] | None, *, after: str, until: str | None, limit: int
+    ) -> list[str]:
+        """Tenants with a first event and no row."""
+        wanted, values = _among(tenants)
+        bound, ends = ("", ()) if until is None else (" AND tenant_id <= ?", (until,))
+        found = self._connection.execute(
+            "SELECT tenant_id FROM config_audit_events AS event WHERE tenant_id > ? AND revision = 1"  # noqa: S608  conditions of this module
+            f"{bound}{wanted} AND NOT EXISTS (SELECT 1 FROM context_engine_knobs AS row"
+            " WHERE row.tenant_id = event.tenant_id) ORDER BY tenant_id LIMIT ?",
+            (after, *ends, *values, limit),
+        )
+        return [row[0] for row in found]
+
     def last_event(self, tenant: str) -> dict[str, Any] | None:
         """The tenant's newest audit event."""
         return self._event(
