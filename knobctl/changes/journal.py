@@ -6,19 +6,20 @@ import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from knobctl.changes.outcomes import Outcome, TenantOutcome, taken_back
 from knobctl.errors import InputError
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from knobctl.changes.plan import TenantPlan
 
 FORMAT: Final = "knobctl-run"
 FORMAT_VERSION: Final = 1
+_ENCODER: Final = json.JSONEncoder(allow_nan=False)
 _START: Final = "0" * 64
 """What the first record is chained to."""
 _HEAD: Final = b'{"chain": "'
@@ -47,7 +48,7 @@ class Chain:
 
     def line(self, record: Mapping[str, Any]) -> bytes:
         """The line of the next record, its end included."""
-        body = json.dumps(record, allow_nan=False).encode()
+        body = _ENCODER.encode(record).encode()
         self.last = _sum(self.last, body)
         return b"".join((_HEAD, self.last.encode(), _MIDDLE, body, _TAIL, b"\n"))
 
@@ -177,7 +178,8 @@ class Progress:
     """How far one tenant is."""
 
     intent: Intent | None = None
-    """The last write that was about to be sent; None where none was."""
+    """The last write that was about to be sent; None where none was, or where it is known what became of it
+    and it is not one that takes back."""
     outcome: TenantOutcome | None = None
     """What became of it; None where the journal does not say."""
     takes_back: bool = False
@@ -205,6 +207,11 @@ class Progress:
             return self.intent is not None
         return self.outcome.outcome is Outcome.UNKNOWN
 
+    def drop_intent(self) -> None:
+        """Forget a write that nobody sends again: of many tenants they take much room."""
+        if not (self.takes_back or self.may_be_written):
+            self.intent = None
+
     def seen(self, tenant: str) -> TenantOutcome:
         """What the journal says became of the tenant."""
         if self.outcome is not None:
@@ -220,7 +227,11 @@ class Run:
 
     heading: Heading
     plan: Mapping[str, Any] = field(default_factory=dict)
-    """What it was to write, see `planfile.recorded_plan`."""
+    """What it was to write, all but the tenants, see `planfile.recorded_plan`."""
+    planned: list[bytes] = field(default_factory=list)
+    """The records in which its tenants stand: as text they take a tenth of the room."""
+    awaited: int = 0
+    """How many tenants of the plan have not been read yet."""
     tenants: dict[str, Progress] = field(default_factory=dict)
     """By tenant of the plan, in its order."""
     allowed: set[str]
@@ -235,6 +246,12 @@ class Run:
     """Why the run takes back what it has written; None where it does not."""
     size: int
     """Bytes up to the end of the last record: what stands beyond was torn off."""
+
+    def planned_tenants(self) -> Iterator[dict[str, Any]]:
+        """What was planned for each tenant, see `plan.TenantPlan.content`."""
+        for body in self.planned:
+            record = json.loads(body)
+            yield from (record["plan"] if record["kind"] == "plan" else record)["tenants"]
 
     @property
     def left(self) -> list[str]:
@@ -308,14 +325,14 @@ def not_established(intent: Intent) -> TenantOutcome:
     return TenantOutcome(tenant=intent.tenant, outcome=Outcome.UNKNOWN, message=message)
 
 
-def read_run(raw: bytes, source: str) -> Run:
+def read_run(lines: Iterable[bytes], source: str) -> Run:
     """Read a journal, whole or torn off at its end.
 
     A run that is killed leaves a last line without an end: it was not yet noted, and counts for
     nothing. Whatever else is not as it was written is damage, of which nothing is believed.
 
     Args:
-        raw: The file.
+        lines: The file, open, or all its lines with their ends.
         source: Its name.
 
     Raises:
@@ -324,7 +341,7 @@ def read_run(raw: bytes, source: str) -> Run:
     """
     run: Run | None = None
     size = 0
-    for number, (body, last, length) in enumerate(_bodies(raw, source), 1):
+    for number, (body, last, length) in enumerate(_bodies(lines, source), 1):
         record = json.loads(body)
         size += length
         if run is None:
@@ -332,11 +349,11 @@ def read_run(raw: bytes, source: str) -> Run:
             run = Run(heading=heading, allowed=set(heading.allowed), last=last, size=size)
         else:
             try:
-                _take(run, record)
+                _take(run, record, body)
             except (KeyError, TypeError, ValueError) as error:
                 raise InputError(f"{source}:{number} is no record of this knobctl") from error
             run.last, run.size = last, size
-    if run is None or not run.plan:
+    if run is None or not run.plan or run.awaited:
         raise EmptyJournalError(
             f"{source} ends before it says what was to be written: nothing was sent",
             hint="apply again",
@@ -344,50 +361,51 @@ def read_run(raw: bytes, source: str) -> Run:
     return run
 
 
-def read_listed(raw: bytes, source: str) -> Run | Ended:
+def read_listed(file: BinaryIO, source: str) -> Run | Ended:
     """Read as much of a journal as a list of runs needs; every checksum is looked at all the same.
+
+    Args:
+        file: The journal, at its beginning.
+        source: Its name.
 
     Raises:
         EmptyJournalError: As `read_run`.
         DamagedJournalError: As `read_run`.
     """
     first = last = b""
-    for body, _, _ in _bodies(raw, source):
+    is_resumed = False
+    for body, _, _ in _bodies(file, source):
         first, last = first or body, body
-    if last.startswith(_END) and _RESUMED not in raw:
+        is_resumed |= body.startswith(_RESUMED)
+    if last.startswith(_END) and not is_resumed:
         end = json.loads(last)
         if end["left"] == 0:
             return Ended(heading=_heading(json.loads(first), source), outcomes=end["outcomes"])
-    return read_run(raw, source)
+    file.seek(0)
+    return read_run(file, source)
 
 
 _END: Final = b'{"kind": "end", '
-_RESUMED: Final = _MIDDLE + b'{"kind": "resume", '
+_RESUMED: Final = b'{"kind": "resume", '
 
 
-def _bodies(raw: bytes, source: str) -> Iterator[tuple[bytes, str, int]]:
+def _bodies(lines: Iterable[bytes], source: str) -> Iterator[tuple[bytes, str, int]]:
     """The records that have an end; each with its checksum, and the length of its line.
 
     Raises:
         DamagedJournalError: If one is not what was written, or is missing before another.
     """
     chain = Chain()
-    for number, line in enumerate(_lines(raw), 1):
-        body = chain.body(line)
+    for number, line in enumerate(lines, 1):
+        if not line.endswith(b"\n"):
+            return  # torn off: it was not yet noted
+        body = chain.body(line[:-1])
         if body is None:
             raise DamagedJournalError(
                 f"{source}:{number} is damaged: its checksum is not that of what stands there and before it",
                 hint="what the tenants hold now: knobctl get; to go on, apply again: it writes only what differs",
             )
-        yield body, chain.last, len(line) + 1
-
-
-def _lines(raw: bytes) -> Iterator[bytes]:
-    """The lines that have an end, without it."""
-    start = 0
-    while (end := raw.find(b"\n", start)) >= 0:
-        yield raw[start:end]
-        start = end + 1
+        yield body, chain.last, len(line)
 
 
 def _heading(record: Mapping[str, Any], source: str) -> Heading:
@@ -403,11 +421,14 @@ def _heading(record: Mapping[str, Any], source: str) -> Heading:
         raise InputError(f"{source}:1 is no record of this knobctl") from error
 
 
-def _take(run: Run, record: Mapping[str, Any]) -> None:
+def _take(run: Run, record: Mapping[str, Any], body: bytes) -> None:
     match record["kind"]:
         case "plan":
-            run.plan = record["plan"]
-            run.tenants = {entry["tenant"]: Progress() for entry in run.plan["tenants"]}
+            run.plan = {**record["plan"], "tenants": []}
+            run.awaited = record.get("more", 0) + len(record["plan"]["tenants"])
+            _take_tenants(run, record["plan"]["tenants"], body)
+        case "tenants":
+            _take_tenants(run, record["tenants"], body)
         case "intent":
             intent = Intent(**{key: part for key, part in record.items() if key != "kind"})
             takes_back = run.taking_back is not None
@@ -417,6 +438,7 @@ def _take(run: Run, record: Mapping[str, Any]) -> None:
             if progress.takes_back and progress.intent:
                 outcome = taken_back(outcome, progress.intent.base_revision)
             progress.outcome = outcome
+            progress.drop_intent()
         case "rollout":
             run.rollout = record
         case "judged":
@@ -427,6 +449,12 @@ def _take(run: Run, record: Mapping[str, Any]) -> None:
             run.allowed |= set(record["allowed"])
         case _:
             pass  # how an attempt ended; the outcomes say it
+
+
+def _take_tenants(run: Run, planned: Sequence[Mapping[str, Any]], body: bytes) -> None:
+    run.tenants |= {entry["tenant"]: Progress() for entry in planned}
+    run.planned.append(body)
+    run.awaited -= len(planned)
 
 
 def _outcome(record: Mapping[str, Any]) -> TenantOutcome:

@@ -11,7 +11,7 @@ from knobctl.changes.journal import Chain, Intent
 from knobctl.errors import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from knobctl.changes.outcomes import TenantOutcome
@@ -52,13 +52,19 @@ class Journal:
         self._chain = Chain() if last is None else Chain(last)
         self._appending = Lock()
 
-    def begin(self, *records: Mapping[str, Any]) -> None:
+    def begin(self, *records: Mapping[str, Any], plan: Iterable[Mapping[str, Any]] = ()) -> None:
         """Note what a run or another attempt at it is about, durably.
+
+        Args:
+            records: What it is about.
+            plan: What it is to write, see `plan.plan_records`: too much to be held at once.
 
         Raises:
             JournalError: If that is not possible.
         """
         self._append(*records)
+        for record in plan:
+            self._append(record)
         self._sync()
 
     def intend(self, *intents: Intent) -> None:

@@ -11,7 +11,7 @@ from knobctl.changes.sealing import digest
 from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from knobctl.changes.limits import Limits
     from knobctl.documents.model import Document
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "knobctl-plan"
 FORMAT_VERSION: Final = 1
+_TOGETHER: Final = 500
+"""How many tenants stand in one record of a journal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,18 +151,30 @@ def unknown_fields(live: LiveSet) -> dict[str, str]:
     return {name: json.dumps(value) for name, value in live.unknown.items()}
 
 
-def plan_record(plan: Plan) -> dict[str, Any]:
+def plan_records(plan: Plan) -> Iterator[dict[str, Any]]:
     """Lay out what a run is to write as its journal has it: as the file does, without digests.
 
-    The journal has a checksum of its own; how many need no change stands in its heading.
+    The journal has a checksum of its own; how many need no change stands in its heading. Of many
+    tenants the first stand in the plan's own record and the others in more behind it, so that
+    neither who writes nor who reads them holds them all at once.
     """
+    changing = plan.changing
+    first, rest = changing[:_TOGETHER], changing[_TOGETHER:]
+    more = {"more": len(rest)} if rest else {}
+    yield {"kind": "plan", **more, "plan": _recorded(plan, first)}
+    for start in range(0, len(rest), _TOGETHER):
+        together = rest[start : start + _TOGETHER]
+        yield {"kind": "tenants", "tenants": [tenant.content() for tenant in together]}
+
+
+def _recorded(plan: Plan, tenants: Sequence[TenantPlan]) -> dict[str, Any]:
     return {
         "engine": plan.engine,
         "fleet": plan.fleet,
         "schema_digest": plan.schema_digest,
         "managed_tenants": plan.managed,
         "limits": plan.limits.as_json(),
-        "tenants": [tenant.content() for tenant in plan.changing],
+        "tenants": [tenant.content() for tenant in tenants],
         "hazards": [hazard.as_json() for hazard in plan.hazards],
     }
 

@@ -128,11 +128,17 @@ def _sealed_tenants(
     _verify_digest(seal.digest(), document["digest"], source)
 
 
-def recorded_plan(record: Mapping[str, Any], source: str, catalogue: Catalogue) -> Plan:
+def recorded_plan(
+    record: Mapping[str, Any],
+    tenants: Iterable[Mapping[str, Any]],
+    source: str,
+    catalogue: Catalogue,
+) -> Plan:
     """Read the plan of a run's journal, whose checksums hold.
 
     Args:
-        record: See `plan.plan_record`.
+        record: All of it but its tenants, see `plan.plan_records`.
+        tenants: Those.
         source: The journal's name.
         catalogue: The knobs; every set must be one that they accept.
 
@@ -140,17 +146,20 @@ def recorded_plan(record: Mapping[str, Any], source: str, catalogue: Catalogue) 
         ConflictError: If it was made with another schema of the knobs.
         InputError: If it is no plan of this knobctl.
     """
+    form = TypeAdapter(Content)
     try:
-        plan = Planned[Content].model_validate(record)
+        plan = Planned[Content].model_validate({**record, "tenants": []})
+        return _plan(plan, map(form.validate_python, tenants), source, catalogue)
     except ValidationError as error:
         raise InputError(f"{source} has no plan of knobctl: {_first(error)}") from error
-    return _plan(plan, plan.tenants, source, catalogue)
 
 
 def _plan(
     plan: Planned[Any], entries: Iterable[Content], source: str, catalogue: Catalogue
 ) -> Plan:
     if plan.schema_digest != schema_digest(catalogue):
+        for _ in entries:
+            pass  # a plan that was changed since is none, whatever schema it names
         raise ConflictError(
             f"the schema of the knobs is not the one that {source} was made with; nothing was written.",
             hint="plan again and review the new plan: knobctl plan -o FILE",

@@ -115,7 +115,7 @@ def run_targets(run: Run, live: Mapping[str, LiveSet], catalogue: Catalogue) -> 
         ConflictError: If somebody has changed one since: their change would be lost.
         RefusedError: If a set of then is none that the engine's schema accepts now.
     """
-    planned = {entry["tenant"]: entry for entry in run.plan["tenants"]}
+    planned = {one["tenant"]: one for one in run.planned_tenants() if one["tenant"] in live}
     theirs = [name for name, one in live.items() if not _is_ours(run, one, planned[name])]
     if theirs:
         raise ConflictError(

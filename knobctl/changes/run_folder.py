@@ -5,9 +5,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from knobctl.changes.journal import EmptyJournalError, Ended, Run, read_listed, read_run
 from knobctl.changes.journal_writing import Journal, JournalError
@@ -65,7 +65,8 @@ class RunFolder:
             raise JournalError(path, error) from error
         try:
             _lock(handle, path)
-            found = read_run(path.read_bytes(), str(path))
+            with path.open("rb") as file:
+                found = read_run(file, str(path))
             os.ftruncate(handle, found.size)  # a torn end would be glued to the next record
         except BaseException:
             os.close(handle)
@@ -83,7 +84,8 @@ class RunFolder:
             InputError: If its journal is damaged.
         """
         path = self._path(run)
-        return read_run(_read(path), str(path))
+        with _opened(path) as file:
+            return read_run(file, str(path))
 
     def named(self, run: str) -> str:
         """The whole name of a run.
@@ -100,7 +102,8 @@ class RunFolder:
         """Read of every run what a list needs; those that had noted nothing are left out, damaged ones are errors."""
         for path in self._paths():
             try:
-                yield read_listed(_read(path), str(path))
+                with _opened(path) as file:
+                    yield read_listed(file, str(path))
             except EmptyJournalError:
                 continue
             except InputError as error:
@@ -179,9 +182,11 @@ def _lock(handle: int, path: Path) -> None:
         ) from None
 
 
-def _read(path: Path) -> bytes:
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            yield file
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
 

@@ -18,7 +18,7 @@ from knobctl.changes.apply import OnConflict, Push, apply_plan
 from knobctl.changes.guards import judge, read_allowances
 from knobctl.changes.journal import SETTLED, Heading
 from knobctl.changes.outcomes import Outcome, exit_code, tally
-from knobctl.changes.plan import plan_record
+from knobctl.changes.plan import plan_records
 from knobctl.changes.proposal import Done, Proposal, in_order
 from knobctl.changes.run_folder import RunFolder
 from knobctl.cli.canary import in_waves
@@ -333,8 +333,8 @@ def _journal(
     journal = runs_of(session).new(heading.run)
     try:
         waves = [proposal.rollout.as_record()] if proposal.rollout else []
-        plan = {"kind": "plan", "plan": plan_record(proposal.plan)}
-        journal.begin(heading.as_record(), *waves, plan)  # no plan is noted without its waves
+        plan = plan_records(proposal.plan)  # no plan is noted without its waves
+        journal.begin(heading.as_record(), *waves, plan=plan)
         yield journal
     finally:
         journal.close()

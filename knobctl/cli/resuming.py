@@ -57,7 +57,8 @@ def resume_run(
     run, journal = runs_of(session).reopen(name)
     with closing(journal):
         refuse_other_folder(session, run)
-        plan = recorded_plan(run.plan, str(journal.path), session.catalogue)
+        tenants = run.planned_tenants()
+        plan = recorded_plan(run.plan, tenants, str(journal.path), session.catalogue)
         if run.is_finished:
             return _nothing_left(session, run, plan)
         if run.taking_back is not None:

@@ -28,7 +28,7 @@ from knobctl.changes.apply import Push, apply_plan
 from knobctl.changes.journal import Heading
 from knobctl.changes.limits import Limits
 from knobctl.changes.outcomes import tally
-from knobctl.changes.plan import Plan, plan_record, plan_tenant, schema_digest
+from knobctl.changes.plan import Plan, plan_records, plan_tenant, schema_digest
 from knobctl.changes.run_folder import RunFolder
 from knobctl.engine.http import GET, UPDATE, HttpEngine
 from knobctl.engine.network import Network
@@ -109,7 +109,7 @@ def ours(engine: HttpEngine, tenants: list[TenantPlan], workers: int, folder: Pa
             run=run, command="apply", started_at="", made_by="", actor="", folder="", engine="",
             place="", fleet=None, reason="",
         )  # fmt: skip
-        journal.begin(heading.as_record(), {"kind": "plan", "plan": plan_record(plan)})
+        journal.begin(heading.as_record(), plan=plan_records(plan))
     way = Push(
         engine=engine,
         catalogue=CATALOGUE,

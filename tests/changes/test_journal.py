@@ -6,6 +6,8 @@ import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -22,10 +24,16 @@ from knobctl.changes.journal import (
     read_run,
 )
 from knobctl.changes.journal_writing import Journal, JournalError
+from knobctl.changes.limits import Limits
 from knobctl.changes.outcomes import Outcome, TenantOutcome
+from knobctl.changes.plan import Plan, plan_records, plan_tenant, schema_digest
+from knobctl.changes.planfile import recorded_plan
 from knobctl.changes.run_folder import RunFolder
+from knobctl.engine.interface import LiveSet
 from knobctl.errors import ConflictError, InputError, UsageError
+from knobctl.knobs import load_catalogue
 
+CATALOGUE = load_catalogue()
 HEADING = Heading(
     run="cafe0001",
     command="apply",
@@ -80,7 +88,7 @@ def seen(run: Run) -> dict[str, Outcome]:
 
 def test_what_was_noted_is_read_back(tmp_path: Path) -> None:
     """Applied stays, a write that was on its way is not known, the numbers add up."""
-    run = read_run(small_journal(tmp_path), "j")
+    run = read_run(BytesIO(small_journal(tmp_path)), "j")
     assert seen(run) == {"a": Outcome.APPLIED, "b": Outcome.UNKNOWN}
     assert run.tally() == {"unchanged": 2, "applied": 1, "unknown": 1}
     assert (run.left, run.is_finished) == (["b"], False)
@@ -112,10 +120,36 @@ def test_cut_at_every_byte_the_whole_records_before_it_count(tmp_path: Path) -> 
         whole = sum(end <= size for end in ends)
         if whole < 2:
             with pytest.raises(EmptyJournalError, match="nothing was sent"):
-                read_run(raw[:size], "j")
+                read_run(BytesIO(raw[:size]), "j")
             continue
-        run = read_run(raw[:size], "j")
+        run = read_run(BytesIO(raw[:size]), "j")
         assert (seen(run), run.size) == (states[whole], ends[whole - 1])
+
+
+def test_a_plan_of_many_tenants_stands_in_several_records(tmp_path: Path) -> None:
+    """Until all of them are there nothing is sent, and a run that was killed by then is none."""
+    names = [f"t{number:04}" for number in range(1203)]
+    sets = [LiveSet(tenant=name, knobs={"rrf_k": 30}, revision="r1") for name in names]
+    plan = Plan(
+        engine="embedded:",
+        fleet=None,
+        schema_digest=schema_digest(CATALOGUE),
+        managed=len(names),
+        limits=Limits(),
+        tenants=tuple(plan_tenant(CATALOGUE, live, {"rrf_k": 31}) for live in sets),
+        unchanged=7,
+    )
+    with closing(RunFolder(tmp_path).new("cafe0001")) as journal:
+        journal.begin(HEADING.as_record(), plan=plan_records(plan))
+    lines = journal.path.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 4
+    for whole in range(4):
+        with pytest.raises(EmptyJournalError):
+            read_run([*lines[:whole], lines[whole][:-1]], "j")
+    run = RunFolder(tmp_path).read("cafe0001")
+    assert (run.left, list(run.tenants)) == (names, names)
+    recorded = recorded_plan(run.plan, run.planned_tenants(), "j", CATALOGUE)
+    assert recorded == replace(plan, unchanged=0)
 
 
 def test_a_flipped_bit_at_every_byte_is_found(tmp_path: Path) -> None:
@@ -126,10 +160,10 @@ def test_a_flipped_bit_at_every_byte_is_found(tmp_path: Path) -> None:
             flipped = bytearray(raw)
             flipped[at] ^= 1 << bit
             if at == len(raw) - 1:
-                assert seen(read_run(bytes(flipped), "j"))["b"] is Outcome.SKIPPED
+                assert seen(read_run(BytesIO(flipped), "j"))["b"] is Outcome.SKIPPED
             else:
                 with pytest.raises(DamagedJournalError, match=r"^j:\d+ is damaged"):
-                    read_run(bytes(flipped), "j")
+                    read_run(BytesIO(flipped), "j")
 
 
 def test_a_missing_a_doubled_and_a_swapped_line_are_found(tmp_path: Path) -> None:
@@ -142,7 +176,7 @@ def test_a_missing_a_doubled_and_a_swapped_line_are_found(tmp_path: Path) -> Non
             [*lines[:at], lines[at + 1], lines[at], *lines[at + 2 :]],
         ):
             with pytest.raises(DamagedJournalError):
-                read_run(b"".join(changed), "j")
+                read_run(changed, "j")
 
 
 def test_a_run_goes_on_after_a_torn_end(tmp_path: Path) -> None:
@@ -252,12 +286,12 @@ def test_a_list_needs_the_first_record_and_the_last(tmp_path: Path, left: int) -
         outcomes = {"unchanged": 2, "applied": 2 - left} | ({"unknown": 1} if left else {})
         journal.end(left=left, ended_at="", outcomes=outcomes)
     raw = journal.path.read_bytes()
-    whole, listed = read_run(raw, "j"), read_listed(raw, "j")
+    whole, listed = read_run(BytesIO(raw), "j"), read_listed(BytesIO(raw), "j")
     assert isinstance(listed, Ended) is (left == 0)
     assert (listed.tally(), listed.heading) == (whole.tally(), whole.heading)
     assert listed.is_finished is whole.is_finished is (left == 0)
     with pytest.raises(DamagedJournalError):
-        read_listed(raw.replace(b"key-a", b"key-z"), "j")
+        read_listed(BytesIO(raw.replace(b"key-a", b"key-z")), "j")
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
 from knobctl.changes.limits import limits_of
-from knobctl.changes.plan import Plan, plan_document, plan_tenant, schema_digest
+from knobctl.changes.plan import Plan, plan_tenant, schema_digest
+from knobctl.changes.plan_writing import PlanFile
 from knobctl.changes.planfile import read_plan
 from knobctl.engine.interface import LiveSet
 from knobctl.errors import InputError
@@ -33,8 +33,8 @@ def raw() -> bytes:
         limits=limits_of(None),
         tenants=(plan_tenant(CATALOGUE, live, {"mmr_lambda": 0.1 + 0.2}),),
     )
-    document = plan_document(plan, made_at="2026-11-30T00:00:00+00:00", made_by="knobctl")
-    return (json.dumps(document, indent=1) + "\n").encode()
+    file = PlanFile(plan, made_at="2026-11-30T00:00:00+00:00", made_by="knobctl")
+    return b"".join(file.pieces())
 
 
 def flipped(raw: bytes) -> Iterator[bytes]:
