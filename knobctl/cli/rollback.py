@@ -138,7 +138,8 @@ def _target(session: Session, live: LiveSet, to: str | None) -> Target:
     except NotOfferedError as error:
         raise EngineError(
             f"{session.engine.name} keeps no audit events: it cannot say what {live.tenant} had before; nothing was written.",
-            hint=f"push the set that is wanted: knobctl set {live.tenant} KNOB=VALUE, or apply an earlier revision of its file",
+            hint="a run that wrote from here can be taken back by its journal: knobctl runs\n"
+            f"  or push the set that is wanted: knobctl set {live.tenant} KNOB=VALUE",
         ) from error
     return rollback_target(live, events, session.catalogue, to=to)
 
