@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.killing import killed_at
+from tests.cli.terminal import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -208,3 +210,44 @@ def test_a_run_is_not_finished_with_what_older_documents_asked_for(inside: Insid
     assert inside("apply", "t", "--yes", *ENGINE).code == 0
     assert [len(inside.events(name)) for name in ("acme", "bolt", "cove")] == [1, 1, 1]
     assert inside.live("cove") == {"rrf_k": 62}
+
+
+def move_the_revision(inside: Inside) -> None:
+    inside.hold("acme", rrf_k=3)
+
+
+def move_the_default(inside: Inside) -> None:
+    schema = json.loads(inside.read("knobs.schema.json"))
+    schema["properties"]["retrieval_min_score"]["x-knob"]["default"] = 0.25
+    inside.write("knobs.schema.json", json.dumps(schema))
+
+
+def move_the_evidence(inside: Inside) -> None:
+    inside.write("evidence/acme.json", '{"version": 1}\n')
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (move_the_revision, "acme"),
+        (edit_the_document, "asks for another set by now"),
+        (move_the_default, "the schema of the knobs is not the one"),
+        (move_the_evidence, "evidence/acme.json"),
+    ],
+)
+def test_each_of_the_four_inputs_of_a_plan_expires_it(
+    inside: Inside, change: Callable[[Inside], None], words: str
+) -> None:
+    """P05: revision, document, table of defaults, evidence: refused, named, nothing written."""
+    schema = (ROOT / "schemas/context-engine-knobs.v1.schema.json").read_text()
+    inside.write("knobs.schema.json", schema)
+    inside.write("knobctl.toml", 'schema = "knobs.schema.json"\n')
+    inside.write("evidence/acme.json", "{}\n")
+    inside.write("layers/low.yaml", LAYER)
+    inside.write("tenants/acme.yaml", f"{ACME}evidence: [evidence/acme.json]\n")
+    assert inside("plan", ".", "-o", "p.json", *ENGINE).code == 0
+    change(inside)
+    before = inside.events()
+    result = inside("apply", "p.json", "--yes", *ENGINE)
+    assert (result.code, words in f"{result.out}{result.err}".replace("\n  ", " ")) == (7, True)
+    assert inside.events() == before
