@@ -219,7 +219,8 @@ def move_the_revision(inside: Inside) -> None:
 def move_the_default(inside: Inside) -> None:
     schema = json.loads(inside.read("knobs.schema.json"))
     schema["properties"]["retrieval_min_score"]["x-knob"]["default"] = 0.25
-    inside.write("knobs.schema.json", json.dumps(schema))
+    inside.write("moved.schema.json", json.dumps(schema))  # a process reads a schema once
+    inside.write("knobctl.toml", 'schema = "moved.schema.json"\n')
 
 
 def move_the_evidence(inside: Inside) -> None:
