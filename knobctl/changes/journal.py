@@ -129,6 +129,8 @@ class Heading:
     or had moved and were skipped."""
     files: tuple[str, ...] = ()
     """Files to be edited once their tenants are written."""
+    number: int = 0
+    """Greater than that of every run before it: what orders runs, whatever the clock did meanwhile."""
 
     def as_record(self) -> dict[str, Any]:
         """The first record of a journal."""
@@ -150,6 +152,7 @@ class Heading:
             "allowed": list(self.allowed),
             "aside": dict(self.aside),
             "files": list(self.files),
+            "number": self.number,
         }
 
     @classmethod
@@ -170,6 +173,7 @@ class Heading:
             allowed=tuple(record["allowed"]),
             aside=record["aside"],
             files=tuple(record["files"]),
+            number=record.get("number", 0),
         )
 
 

@@ -49,6 +49,12 @@ class RunFolder:
         _lock(handle, path)
         return Journal(handle, path, run=run)
 
+    def next_number(self) -> int:
+        """A number that is greater than those of all runs so far."""
+        with suppress(OSError):  # `new` says so
+            return 1 + max(map(_number, self._listed()), default=0)
+        return 1
+
     def reopen(self, run: str) -> tuple[Run, Journal]:
         """Read a run and open its journal to go on with it.
 
@@ -123,11 +129,14 @@ class RunFolder:
 
     def _paths(self) -> list[Path]:
         try:
-            return sorted(path for path in self._folder.iterdir() if path.suffix == SUFFIX)
-        except FileNotFoundError:
-            return []
+            return self._listed()
         except OSError as error:
             raise InputError(f"{self._folder} cannot be read: {error.strerror}") from error
+
+    def _listed(self) -> list[Path]:
+        with suppress(FileNotFoundError):
+            return sorted(path for path in self._folder.iterdir() if path.suffix == SUFFIX)
+        return []
 
     def _sync(self) -> None:
         """Make the name of a new journal durable."""
@@ -138,13 +147,13 @@ class RunFolder:
             os.close(folder)
 
     def _tidy(self) -> None:
-        """Remove the journals of finished runs that were written longest ago."""
-        paths = self._paths()
+        """Remove the journals of the finished runs that were begun longest ago."""
+        paths = self._listed()
         if len(paths) <= KEPT:
             return
         with suppress(OSError):  # another run may have removed one
             ended = [path for path in paths if _has_ended(path)]
-            ended.sort(key=lambda path: path.stat().st_mtime_ns)
+            ended.sort(key=lambda path: (_number(path), path.stat().st_mtime_ns))
             for path in ended[: max(0, len(ended) - KEPT)]:
                 path.unlink(missing_ok=True)
 
@@ -189,6 +198,13 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
             yield file
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _number(path: Path) -> int:
+    """The number of a run, by the first record of its journal; 0 where that cannot be read."""
+    with suppress(OSError, ValueError, KeyError, TypeError), path.open("rb") as file:
+        return int(json.loads(file.readline(_END_BYTES))["record"].get("number", 0))
+    return 0
 
 
 def _has_ended(path: Path) -> bool:

@@ -314,6 +314,7 @@ def _journal(
         yield going_on.journal
         return
     aside = [one for one in proposal.unbegun() if one.outcome is not Outcome.SKIPPED]
+    runs = runs_of(session)
     heading = Heading(
         run=secrets.token_hex(4),
         command=proposal.command,
@@ -329,8 +330,9 @@ def _journal(
         allowed=allowed,
         aside=tally(aside, unchanged=proposal.plan.unchanged),
         files=tuple(edit.name for edit in proposal.files),
+        number=runs.next_number(),
     )
-    journal = runs_of(session).new(heading.run)
+    journal = runs.new(heading.run)
     try:
         waves = [proposal.rollout.as_record()] if proposal.rollout else []
         plan = plan_records(proposal.plan)  # no plan is noted without its waves

@@ -79,4 +79,4 @@ def _readable(session: Session) -> list[Run | Ended]:
             session.notice(f"not listed: {run.message}")
         else:
             found.append(run)
-    return sorted(found, key=lambda one: one.heading.started_at, reverse=True)
+    return sorted(found, key=lambda one: (one.heading.number, one.heading.started_at), reverse=True)

@@ -275,6 +275,27 @@ def test_old_finished_runs_make_way_and_unfinished_ones_stay(
     assert len(left) == 5 + 2
 
 
+def test_a_clock_that_steps_back_does_not_make_the_last_run_the_oldest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P34: runs are ordered by their number, whatever their files say of the time."""
+    monkeypatch.setattr(run_folder, "KEPT", 3)
+    folder = RunFolder(tmp_path)
+    for number in range(6):
+        mine = folder.next_number()
+        assert mine == number + 1
+        with closing(folder.new(f"{number:08x}")) as journal:
+            plan: dict[str, list[str]] = {"tenants": []}
+            journal.begin(HEADING.as_record() | {"number": mine}, {"kind": "plan", "plan": plan})
+            journal.end(left=0, ended_at="", outcomes={})
+        os.utime(journal.path, (10**9 - number * 10**6,) * 2)
+    with closing(folder.new("ffffffff")):
+        pass
+    left = sorted(path.stem for path in tmp_path.iterdir())
+    assert left == ["00000003", "00000004", "00000005", "ffffffff"]
+    assert folder.next_number() == 7  # also with a journal that does not say its own yet
+
+
 @pytest.mark.parametrize("left", [0, 1])
 def test_a_list_needs_the_first_record_and_the_last(tmp_path: Path, left: int) -> None:
     """What they say is what the whole says; a damaged line between them is found all the same."""
