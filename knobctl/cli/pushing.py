@@ -40,7 +40,7 @@ from knobctl.report.pushes import (
 from knobctl.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from knobctl.changes.file_edits import FileEdit
     from knobctl.changes.guards import Verdict
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from knobctl.changes.stop_marks import Mark
     from knobctl.cli.push_options import PushOptions
     from knobctl.cli.session import Session
+    from knobctl.report.progress import Steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,7 +276,7 @@ def _write(
 
 
 def _in_waves(
-    session: Session, proposal: Proposal, way: Push, step: Callable[[], None]
+    session: Session, proposal: Proposal, way: Push, step: Steps
 ) -> Rolled | None:
     """Write in waves where there are some; None where all is written at once."""
     if proposal.rollout is None:
@@ -283,7 +284,11 @@ def _in_waves(
     from knobctl.changes.rolling_out import roll_out
     from knobctl.changes.watching import Watch
 
-    watch = Watch(clock=time.monotonic, pause=time.sleep, tell=session.notice)
+    def tell(words: str) -> None:
+        step.make_room()
+        session.notice(words)
+
+    watch = Watch(clock=time.monotonic, pause=time.sleep, tell=tell)
     return roll_out(proposal.rollout, way, watch, lambda _: step())
 
 
