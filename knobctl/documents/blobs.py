@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 _REGULAR: Final = (b"H 100644 ", b"H 100755 ")
 """Of entries that Git looks after: `h` is assumed to be unchanged, `S` is left out of the checkout."""
 SHA1: Final = 40
+_OVERRULED: Final = tuple(
+    word
+    for setting in ("core.fsmonitor=false", "core.trustctime=true", "core.checkStat=default")
+    for word in ("-c", setting)
+)
+"""A configured monitor is a program of the repository's choosing: it is not run. And all that the disk
+says of a file counts: an edit of the same size may be given the time of the file before it."""
 _REWRITES: Final = (b"filter", b"working-tree-encoding")
 """Attributes under which the bytes of a file are others than those of its blob."""
 _ATTRIBUTES: Final = b".gitattributes"
@@ -46,8 +53,7 @@ class Blobs:
             environment: What Git runs in; None for what this process runs in.
         """
         self._root, self._environment = root, environment
-        # A configured monitor is a program of the repository's choosing: it is not run.
-        self._command = ("git", "-C", str(root), "-c", "core.fsmonitor=false")
+        self._command = ("git", "-C", str(root), *_OVERRULED)
         pool = ThreadPoolExecutor(max_workers=2)
         self._listed = pool.submit(self._git, "ls-files", "--stage", "-v", "-z")
         self._changed = pool.submit(self._git, "diff-files", "--name-only", "--relative", "-z")
