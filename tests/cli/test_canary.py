@@ -27,7 +27,7 @@ from knobctl.server.retrieval.model import Text
 from tests.cli.engines import embedded, write
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.outputs import faults_of
-from tests.cli.terminal import ROOT
+from tests.cli.terminal import ROOT, on_terminal
 from tests.given_engine import GivenEngine
 
 if TYPE_CHECKING:
@@ -170,6 +170,15 @@ def test_text_says_what_is_watched_and_what_was_found(fleet: Inside) -> None:
     assert "1 rolled_back (run " in lines[-1]
     assert "undo:" not in result.out
     assert "wave 1: 1 tenant written; asking 3 questions, once" in result.err
+
+
+def test_on_a_terminal_what_is_said_does_not_mingle_with_the_bar(fleet: Inside) -> None:
+    """Each word of it begins a line."""
+    wish(fleet, acme=SILENT, bolt=SILENT, cork=SILENT)
+    with on_terminal(fleet.folder, "apply", "--canary", "1", *NOW) as terminal:
+        assert terminal.end() == 11
+    said = terminal.shown.replace("\r\n", "\n")
+    assert said.count("note: ") == said.count("\nnote: ") == 2
 
 
 def test_a_harmless_change_goes_on_to_the_rest(fleet: Inside) -> None:
