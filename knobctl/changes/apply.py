@@ -61,6 +61,8 @@ class Push:
     on_conflict: OnConflict = OnConflict.STOP
     stop: Event = field(default_factory=Event)
     """Set from outside: finish the writes in flight, begin none."""
+    ticket: str | None = None
+    """What the audit reason of whatever else this run writes names too, such as its taking back."""
     emergency: Event = field(default_factory=Event)
     """Set together with `stop` by the emergency stop, which stops taking back too."""
 

@@ -60,12 +60,18 @@ class Verdict:
     """Refusals that were acknowledged; they go into the audit reason."""
 
     def reason(self, given: str | None, ticket: str | None = None) -> str:
-        """The audit reason: `why [ticket: OPS-7] [allowed: max_tenants=812]`, each part where there is one."""
-        allowances = ", ".join(refusal.allowance or refusal.guard for refusal in self.allowed)
-        parts = [given or ""]
-        parts += [f"[ticket: {ticket}]"] if ticket else []
-        parts += [f"[allowed: {allowances}]"] if allowances else []
-        return " ".join(filter(None, parts))
+        """The audit reason: what the person gave, the ticket, and what was acknowledged."""
+        return audit_reason(
+            given, ticket, [refusal.allowance or refusal.guard for refusal in self.allowed]
+        )
+
+
+def audit_reason(given: str | None, ticket: str | None, allowed: Sequence[str] = ()) -> str:
+    """Write an audit reason: `why [ticket: OPS-7] [allowed: max_tenants=812]`, each part where there is one."""
+    parts = [given or ""]
+    parts += [f"[ticket: {ticket}]"] if ticket else []
+    parts += [f"[allowed: {', '.join(allowed)}]"] if allowed else []
+    return " ".join(filter(None, parts))
 
 
 def read_ticket(text: str) -> str:

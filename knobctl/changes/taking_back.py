@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from knobctl.changes.apply import OnConflict, apply_plan
 from knobctl.changes.diff import diff_sets
+from knobctl.changes.guards import audit_reason
 from knobctl.changes.journal_writing import JournalError
 from knobctl.changes.outcomes import Outcome, TenantOutcome, taken_back
 from knobctl.changes.plan import TenantPlan
@@ -56,9 +57,10 @@ def take_back(
     """
     with suppress(JournalError):  # then nothing is sent, and each tenant says so
         push.journal.begin({"kind": "taking_back", "why": why})
+    said = f"taken back by the canary of run {push.journal.run}: {visible(why)}"[:500]
     way = replace(
         push,
-        reason=f"taken back by the canary of run {push.journal.run}: {visible(why)}"[:500],
+        reason=audit_reason(said, push.ticket),
         on_conflict=OnConflict.SKIP,
         stop=push.emergency,
     )

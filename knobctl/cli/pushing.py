@@ -252,6 +252,7 @@ def _write(
             pace=session.pace,
             on_conflict=OnConflict(options.on_conflict),
             stop=stopping.requested,
+            ticket=options.ticket,
             emergency=stopping.emergency,
         )
         rolled = _in_waves(session, proposal, way, step)

@@ -63,6 +63,7 @@ def finish_taking_back(
             and progress.intent
         },
         parallelism=options.parallelism,
+        ticket=run.heading.ticket or options.ticket,
         emergency=stopping.emergency,
         pace=session.pace,
     )

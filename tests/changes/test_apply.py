@@ -17,6 +17,7 @@ from knobctl.changes.outcomes import Outcome, TenantOutcome, exit_code, tally
 from knobctl.changes.plan import TenantPlan, plan_tenant
 from knobctl.changes.read_back import same_set
 from knobctl.changes.run_folder import RunFolder
+from knobctl.changes.taking_back import back_of, still_written, take_back
 from knobctl.engine.embedded import EmbeddedEngine, open_embedded
 from knobctl.engine.interface import LiveSet
 from knobctl.errors import ExitCode
@@ -161,6 +162,36 @@ def test_a_stop_finishes_what_is_in_flight_and_begins_nothing(engine: EmbeddedEn
         "d": Outcome.SKIPPED,
     }
     assert watched.writes == ["a", "b"]
+
+
+def test_the_emergency_stop_stops_taking_back_too(engine: EmbeddedEngine) -> None:
+    """A signal does not; what is not back by then holds what the run wrote, and is left to a resume."""
+    plans = planned(engine, *"abcd")
+    written = {one.tenant: one for one in push(engine, plans)}
+    backs = [back_of(one, written[one.tenant].revision, CATALOGUE) for one in plans]
+    emergency, stop = Event(), Event()
+    stop.set()
+    watched = Watched(engine, lambda tenant: emergency.set() if tenant == "b" else None)
+    with journal("second") as opened:
+        way = Push(
+            engine=watched,
+            catalogue=CATALOGUE,
+            reason="r",
+            pause=lambda _: None,
+            journal=opened,
+            parallelism=1,
+            ticket="OPS-7",
+            stop=stop,
+            emergency=emergency,
+        )
+        returned = take_back(backs, way, "worse")
+    assert [one.outcome.value for one in returned] == [
+        *("rolled_back", "rolled_back"),
+        *("applied", "applied"),
+    ]
+    assert still_written(returned) == ("c", "d")
+    (_, event) = engine.audit_events("a")
+    assert event["reason"] == "taken back by the canary of run second: worse [ticket: OPS-7]"
 
 
 def test_a_defect_ends_the_run(engine: EmbeddedEngine) -> None:

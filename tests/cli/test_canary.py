@@ -9,6 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -930,6 +932,34 @@ def test_a_bake_that_is_interrupted_leaves_what_is_written_and_says_how_to_go_on
     assert (run["state"], run["outcomes"]) == ("unfinished", {"applied": 1, "skipped": 1})
     assert f"To go on, which judges it again first: knobctl apply --resume {run['run']}" in said
     assert "1 tenant left, 1 written and to be judged again; to go on" in fleet("runs").out
+    answer = pushed(fleet, "--canary", "1", *NOW, code=0)
+    assert sorted(outcomes(answer).values()) == ["applied", "unchanged"]
+
+
+def test_an_emergency_stop_in_mid_bake_ends_it_within_a_second(fleet: Inside) -> None:
+    """What is written stays and is judged again by who goes on; nothing is begun after it."""
+    wish(fleet, acme=HARMLESS, bolt=HARMLESS)
+    told: list[float] = []
+
+    def stop() -> None:
+        folder = fleet.folder.parent / "home" / "state" / "knobctl"
+        while not any(b'"kind": "outcome"' in one.read_bytes() for one in folder.glob("runs/*")):
+            time.sleep(0.01)
+        time.sleep(0.2)
+        (folder / "stop").touch()
+        told.append(time.monotonic())
+
+    meanwhile = threading.Thread(target=stop)
+    meanwhile.start()
+    result = fleet("apply", "--canary", "1", "--bake", "1h", "--format", "json", *YES)
+    ended = time.monotonic()
+    meanwhile.join()
+    assert (result.code, faults_of(result.json, SCHEMA)) == (9, [])
+    assert ended - told[0] < 1
+    assert result.json["outcomes"] == {"applied": 1, "skipped": 1}
+    assert [one["verdict"] for one in result.json["rollout"]["waves"]] == ["interrupted"]
+    assert fleet("apply", "--resume", result.json["run"], *ENGINE).code == 6
+    fleet("runs", "--lift")
     answer = pushed(fleet, "--canary", "1", *NOW, code=0)
     assert sorted(outcomes(answer).values()) == ["applied", "unchanged"]
 

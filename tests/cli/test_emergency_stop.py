@@ -218,6 +218,21 @@ def test_a_stop_that_a_killed_run_left_behind_stops_no_resume(inside: Inside) ->
     finish(inside, entry["run"], 3)
 
 
+def test_a_resume_says_what_its_run_lacked_and_nothing_else(inside: Inside) -> None:
+    """A ticket that is demanded by now can be named; one that its events hold cannot be another."""
+    fleet_of(inside, 3)
+    assert killed_at(inside, 5, "apply", "t", "--yes", "--reason", "why", *ENGINE, noted=True)
+    (entry,) = listed(inside)["runs"]
+    resume = ("apply", "--resume", entry["run"], *ENGINE)
+    refused = inside(*resume, "--reason", "other")
+    assert (refused.code, "its reason is 'why'" in refused.err) == (2, True)
+    assert inside(*resume, "--reason", "why", "--ticket", "OPS-7").code == 0
+    reasons = {
+        one["reason"] for one in inside("history", "--format", "json", *ENGINE).json["events"]
+    }
+    assert reasons <= {"why", "why [ticket: OPS-7]"}
+
+
 def test_a_run_that_waits_for_its_engine_is_stopped_too(inside: Inside) -> None:
     """The engine says to come back in a minute; nobody waits that long for a stop."""
     inside.write("t/acme.yaml", "tenant: acme\nknobs: {rrf_k: 5}\n")
