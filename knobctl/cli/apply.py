@@ -142,7 +142,7 @@ def command(
         tell_unfinished(session)
         require_consent(yes=yes or dry_run, what="apply")
         selection = selection_of((), labels, where)
-        whole = session.repository(paths, tenant=tenant)
+        whole = session.repository(paths, tenant=tenant, indexed=True)
         if prune and (faults := faults_of_all(session, whole, paths)):
             return answer_errors(session, "apply", faults)
         repository, fleet = chosen_of(session, whole, selection)

@@ -110,6 +110,7 @@ def prepared_for(
         fleet=fleet,
         limits=limits,
         parallelism=parallelism,
+        everything=bool(session.settings.verbose),
     )
 
 

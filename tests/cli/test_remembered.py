@@ -112,9 +112,9 @@ def test_a_remembered_answer_is_the_answer(
         monkeypatch.chdir(folder)
         in_zone("UTC")
         for name, text in {**FILES, **MANY}.items():
-            _write(folder / name, text)
+            write_file(folder / name, text)
         for edit, chosen in steps:
-            _edit(folder, edit, monkeypatch, in_zone)
+            edit_file(folder, edit, monkeypatch, in_zone)
             arguments = ["check", *(word for words in chosen for word in words)]
             expected = _told(inside, folder, [*arguments, "--no-cache"])
             assert _told(inside, folder, arguments) == expected
@@ -130,12 +130,12 @@ def _told(inside: Inside, folder: Path, arguments: list[str]) -> tuple[Result, l
     return result, [path.read_bytes() for path in sorted(folder.glob("**/*.out"))]
 
 
-def _write(path: Path, text: str) -> None:
+def write_file(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode())
 
 
-def _edit(
+def edit_file(
     folder: Path,
     edit: tuple[str, str, str | None],
     monkeypatch: pytest.MonkeyPatch,
@@ -146,7 +146,7 @@ def _edit(
     match kind:
         case "write":
             path.unlink(missing_ok=True)
-            _write(path, what or "")
+            write_file(path, what or "")
         case "remove":
             path.unlink(missing_ok=True)
         case "rename" if what and path.exists():
