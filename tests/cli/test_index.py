@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from knobctl.documents.opening import MANY
-from tests.cli.test_remembered import FILES, edits, edit_file, write_file
+from tests.cli.test_remembered import FILES, edit_file, edits, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -197,8 +197,9 @@ def test_files_that_a_filter_rewrites_are_read(inside: Inside, fleet: Path) -> N
     assert inside("plan").out.startswith("202 tenants: 1 changes")
 
 
+@pytest.mark.usefixtures("fleet")
 @pytest.mark.parametrize("damage", ["cut", "flipped", "foreign", "empty", "open"])
-def test_a_damaged_index_is_none(inside: Inside, fleet: Path, damage: str) -> None:
+def test_a_damaged_index_is_none(inside: Inside, damage: str) -> None:
     """Cut or changed anywhere, of another program, or open to others: the answer is the same, and it is made anew."""
     expected = inside("plan")
     path = index()
@@ -213,7 +214,7 @@ def test_a_damaged_index_is_none(inside: Inside, fleet: Path, damage: str) -> No
                 path.write_bytes(b"knobctl-index-2 x y 3\nabc\n" + raw[place:])
             case "empty":
                 path.write_bytes(b"")
-            case "open":
+            case _:
                 path.write_bytes(raw.replace(b"0.25", b"0.26"))
                 path.chmod(0o666)
         assert inside("plan") == expected
