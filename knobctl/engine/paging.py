@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -23,6 +23,8 @@ FIRST_PAGE: Final = 200
 LARGE_PAGE: Final = 1000
 SLOW_PAGE_S: Final = 5.0
 """From here on a first page took so long that a large one may take longer than any answer may."""
+HEAD_START_S: Final = 0.004
+"""What a request gets to be on its way: reading a page keeps the interpreter from other threads."""
 MAX_PAGES: Final = 100_000
 _TOO_LARGE: Final = frozenset({"invalid_argument", "out_of_range"})
 """How an engine may say that it does not take pages of a size."""
@@ -62,6 +64,8 @@ class Paging:
             # what comes back counts only if the page, once it is read, says the same.
             guess = self._guess(body)
             asked = _begun(self._page, guess) if guess else None
+            if asked:
+                wait((asked,), HEAD_START_S)
             page = self._read(body)
             yield page
             token, previous = text_field(page, "nextPageToken", "next_page_token"), token
