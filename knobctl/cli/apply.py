@@ -18,7 +18,7 @@ from knobctl.cli.pushing import push
 from knobctl.cli.selection import complete_unfinished, selection_of, selection_options
 from knobctl.cli.session import Session
 from knobctl.cli.unfinished import tell_unfinished
-from knobctl.cli.unnamed_fleets import tell_unnamed_fleets
+from knobctl.cli.unnamed_fleets import documents_behind, tell_unnamed_fleets
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -152,9 +152,8 @@ def command(
         prepared = prepared_for(session, repository, fleet, limits, parallelism=parallelism)
         if prepared.plan is None:
             return answer_errors(session, "apply", prepared.report)
-        changing = {one.tenant for one in prepared.plan.changing}
-        documents = [one for one in repository.tenants if one.name in changing]
-        tell_unnamed_fleets(session, repository, documents, fleet)
+        behind = documents_behind(prepared.plan, repository)
+        tell_unnamed_fleets(session, repository, behind, fleet)
         plan = with_pruned(prepared.plan, whole, session.engine) if prune else prepared.plan
         return push(
             session,

@@ -17,6 +17,7 @@ from knobctl.cli.options import Settings, bare_set_option, common_options
 from knobctl.cli.push_options import parallelism_option
 from knobctl.cli.selection import selection_of, selection_options
 from knobctl.cli.session import Session
+from knobctl.cli.unnamed_fleets import documents_behind, tell_unnamed_fleets
 from knobctl.errors import ExitCode, UsageError
 from knobctl.text import visible
 
@@ -52,6 +53,8 @@ def command(
     parallelism: int,
 ) -> ExitCode:
     """Show what apply would do, with hazards; -o keeps it as a file with digests."""
+    if out == Path("-"):
+        raise UsageError("-o names a file", hint="on standard output, as `document`: --format json")
     with Session(settings) as session:
         selection = selection_of((), labels, where)
         repository, fleet = choose(session, paths, tenant=tenant, selection=selection)
@@ -59,6 +62,8 @@ def command(
         prepared = prepared_for(session, repository, fleet, limits, parallelism=parallelism)
         if prepared.plan is None:
             return answer_errors(session, "plan", prepared.report)
+        behind = documents_behind(prepared.plan, repository)
+        tell_unnamed_fleets(session, repository, behind, fleet)
         made = _Made(session, prepared, prepared.plan)
         if out:
             _write(out, made.file)
@@ -126,9 +131,8 @@ class _Made:
         lines += [f"apply would be refused: {one.message}" for one in self._refusals]
         if out:
             digest = self.file.digest[:12]
-            lines.append(
-                f"plan {digest} written; to apply it: knobctl apply {visible(shlex.quote(str(out)))}"
-            )
+            apply = f"knobctl apply {shlex.quote(str(out))}{self._session.typed_engine}"
+            lines.append(f"plan {digest} written; to apply it: {visible(apply)}")
         return "\n".join(lines)
 
     def comment(self, code: ExitCode) -> str:

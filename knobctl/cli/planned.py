@@ -10,7 +10,7 @@ from knobctl.changes.proposal import Done, Proposal
 from knobctl.cli.choosing import limits_for, surroundings
 from knobctl.cli.consent import require_consent
 from knobctl.cli.pushing import answer, push
-from knobctl.cli.unnamed_fleets import tell_unnamed_fleets
+from knobctl.cli.unnamed_fleets import documents_behind, tell_unnamed_fleets
 from knobctl.errors import ConflictError, ExitCode, InputError, UsageError
 from knobctl.text import count, visible
 
@@ -75,9 +75,7 @@ def apply_plan_file(
     if here or repository.claims:
         refuse_changed_evidence(kept, repository)
     refuse_new_findings(session, kept, live, repository, fleet)
-    planned = {(one.tenant, one.source) for one in kept.changing}
-    documents = [one for one in repository.tenants if (one.name, one.source) in planned]
-    tell_unnamed_fleets(session, repository, documents, fleet)
+    tell_unnamed_fleets(session, repository, documents_behind(kept, repository), fleet)
     return push(
         session,
         Proposal(

@@ -166,7 +166,14 @@ class Session:
     @property
     def typed_place(self) -> str:
         """The options typed that another command needs to come to the same engine, as text to append."""
-        names = ("engine", "context", "token_file", "insecure", "fleet", "schema")
+        return self._as_typed("engine", "context", "token_file", "insecure", "fleet", "schema")
+
+    @property
+    def typed_engine(self) -> str:
+        """As `typed_place`, for a command that is told its fleet by a plan."""
+        return self._as_typed("engine", "context", "token_file", "insecure", "schema")
+
+    def _as_typed(self, *names: str) -> str:
         words = []
         for name in filter(self._typed, names):
             value = getattr(self.settings, name)
@@ -284,12 +291,14 @@ class Session:
         root, schema = repository.root, repr(repository.catalogue.schema)
         name = blake2b(os.fsencode(root), digest_size=16).hexdigest()
         key = blake2b(program_digest() + schema.encode(), digest_size=16).hexdigest()
-        return Filing(
+        filing = Filing(
             lambda: Index(self.cache_folder / "index" / name, key),
             repository,
             files,
             _git_environment(root),
         )
+        self._opened.callback(filing.index.save)
+        return filing
 
     def understood(self, opening: Opening, *, whole: bool = True) -> Repository:
         """Read the documents of an opened repository."""

@@ -10,6 +10,7 @@ from knobctl.text import count, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from knobctl.changes.plan import Plan
     from knobctl.cli.session import Session
     from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
@@ -38,3 +39,9 @@ def tell_unnamed_fleets(
             f"{count(number, 'tenant')} of fleet {over.name} ({place}) would change without its limits; "
             f"they hold with --fleet {over.name}"
         )
+
+
+def documents_behind(plan: Plan, repository: Repository) -> list[Document]:
+    """The documents that ask for what a plan changes."""
+    planned = {(one.tenant, one.source) for one in plan.changing}
+    return [one for one in repository.tenants if (one.name, one.source) in planned]

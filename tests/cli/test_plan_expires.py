@@ -252,3 +252,16 @@ def test_each_of_the_four_inputs_of_a_plan_expires_it(
     result = inside("apply", "p.json", "--yes", *ENGINE)
     assert (result.code, words in f"{result.out}{result.err}".replace("\n  ", " ")) == (7, True)
     assert inside.events() == before
+
+
+def test_a_plan_says_with_which_options_it_is_applied(planned: Inside) -> None:
+    """The engine is the one that it was made for; the fleet stands in it."""
+    told = planned("plan", ".", "-o", "a b.json", *ENGINE).out.splitlines()[-1]
+    assert told.endswith("to apply it: knobctl apply 'a b.json' --engine embedded:e.db")
+
+
+def test_a_plan_goes_into_a_file_only(planned: Inside) -> None:
+    """On standard output it would stand among what people read."""
+    result = planned("plan", ".", "-o", "-", *ENGINE)
+    assert (result.code, "--format json" in result.err) == (2, True)
+    assert not (planned.folder / "-").exists()

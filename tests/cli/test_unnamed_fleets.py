@@ -30,6 +30,12 @@ def test_an_apply_without_a_fleet_says_whose_limits_do_not_hold(fleet: Inside) -
     assert (result.code, said(result.err)) == (0, f"{NOTE} hold with --fleet production")
 
 
+def test_a_plan_says_so_when_it_is_made(fleet: Inside) -> None:
+    """Else a review sees no limit, and nothing missing."""
+    result = fleet("plan", "prod", *ENGINE)
+    assert (result.code, said(result.err)) == (0, f"{NOTE} hold with --fleet production")
+
+
 def test_what_changes_nothing_is_quiet(fleet: Inside) -> None:
     """Nothing is pushed, so no limit is missing."""
     fleet("apply", "prod", "--yes", *ENGINE)
