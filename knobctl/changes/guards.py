@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from knobctl.changes.plan import TenantPlan
     from knobctl.changes.stop_marks import Mark
 
-GUARDS: Final = (
-    *("max_tenants", "max_share", "max_pruned", "largest_step"),
-    *("protected", "freeze", "stop"),
-)
+NUMBERS: Final = ("max_tenants", "max_share", "max_pruned", "largest_step")
+"""The guards that are acknowledged by a number."""
+GUARDS: Final = (*NUMBERS, "protected", "freeze", "stop")
 """The guards that `--allow GUARD=VALUE` can acknowledge."""
 _NAMED: Final = 5
 """How many tenants a refusal names."""

@@ -73,7 +73,7 @@ class ContextRules:
     @property
     def marked(self) -> str | None:
         """The context in words, if it is marked production."""
-        return f"context {self.name}, which is marked production" if self.production else None
+        return f"context {self.name} (marked production)" if self.production else None
 
     @property
     def tickets(self) -> tuple[TicketRule, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knobctl.changes.diff import Op
+from knobctl.changes.guards import NUMBERS
 from knobctl.report.changes import change_lines, unknown_words
 from knobctl.text import count, visible
 
@@ -118,8 +119,11 @@ def refusal_words(refusals: Sequence[Refusal]) -> tuple[str, str]:
     """
     allow = " ".join(f"--allow {one.allowance}" for one in refusals if one.allowance)
     remedies = [one.remedy for one in refusals if one.remedy]
-    numbers = "this number" if sum(bool(one.allowance) for one in refusals) == 1 else "these"
-    ways = [f"To go on with {numbers}: {allow}"] if allow else []
+    allowable = [one for one in refusals if one.allowance]
+    how = "with these"
+    if len(allowable) == 1:
+        how = "with this number" if allowable[0].guard in NUMBERS else "all the same"
+    ways = [f"To go on {how}: {allow}"] if allow else []
     ways += [remedy[0].upper() + remedy[1:] for remedy in dict.fromkeys(remedies)]
     first, *others = ways or [""]
     hint = "\n  ".join([f"Nothing was written. {first}".rstrip(), *others])
