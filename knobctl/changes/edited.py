@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from knobctl.checks.report import Report
     from knobctl.documents.model import Document
     from knobctl.documents.tree import Text
-    from knobctl.knobs import KnobValue
+    from knobctl.knobs import Catalogue, KnobValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +46,8 @@ def read_edited(raw: bytes, subject: Subject) -> Edited:
 
     text = read_bytes(raw, f"{subject.tenant} (edited)")
     found = sort_documents(text, named=True)
-    findings = [*found.findings, *_strays(found.documents, text, subject.tenant)]
     catalogue = subject.repository.catalogue
+    findings = [*found.findings, *_strays(found.documents, text, subject.tenant, catalogue)]
     judged = replace(judging(subject.repository, found.documents), findings=findings, others=[])
     knobs: dict[str, KnobValue] = {}
     for document in found.documents[:1]:
@@ -56,13 +56,21 @@ def read_edited(raw: bytes, subject: Subject) -> Edited:
     return Edited(knobs=knobs, report=validate_repository(judged))
 
 
-def _strays(documents: list[Document], text: Text, tenant: str) -> Iterator[Finding]:
-    """What the text holds beside the tenant's knobs: it would be lost without a word."""
+def _strays(
+    documents: list[Document], text: Text, tenant: str, catalogue: Catalogue
+) -> Iterator[Finding]:
+    """What the text holds beside the tenant's knobs: it would be lost without a word.
+
+    A knob that stands beside them is told of by the validation.
+    """
     for number, document in enumerate(documents):
         if number or document.name != tenant:
             place = document.location(document.kind.value)
             yield _stray(f"only {tenant} is edited here", place, document.kind.value)
-        for key in document.value.keys() - {"tenant", "knobs", "version"}:
+        strays = (
+            document.value.keys() - {"tenant", "knobs", "version"} - catalogue.by_any_name.keys()
+        )
+        for key in sorted(strays):
             yield _stray(
                 f"{key} is kept in files, not on the engine", document.key_location(key), key
             )

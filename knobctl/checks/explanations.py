@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from knobctl.checks.fields import Fault, field_faults
 from knobctl.checks.knob_faults import name_fault, value_fault
 from knobctl.checks.places import tenant_of, value_at
+from knobctl.documents.model import Kind
 from knobctl.finding import Finding, Location, Related, Severity
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from knobctl.knobs import Catalogue
 
 _ABSENCES: Final = frozenset({"missing-field", "unknown-field", "unknown-knob"})
+_HOLDERS: Final = frozenset({Kind.TENANT, Kind.LAYER})
+"""The kinds of document that have knobs."""
 _NUMBER_RULES: Final = frozenset({"not-finite", "underflow-to-zero", "negative-zero"})
 
 
@@ -169,7 +172,16 @@ def _field_findings(
             path = ("knobs", names.get(str(path[1]), path[1]), *path[2:])
         spot = document.spot(*path)
         if spot is None or spot.start not in reading:
-            yield _at(document, fault._replace(path=path))
+            yield _at(document, _about_a_knob(document, catalogue, fault._replace(path=path)))
+
+
+def _about_a_knob(document: Document, catalogue: Catalogue, fault: Fault) -> Fault:
+    """The fault, with where a knob belongs if that is what stands at the root."""
+    is_knob = len(fault.path) == 1 and fault.path[0] in catalogue.by_any_name
+    if fault.rule != "unknown-field" or not is_knob or document.kind not in _HOLDERS:
+        return fault
+    hint = "it is a knob: it belongs under knobs, indented like the others there"
+    return fault._replace(hint=hint)
 
 
 def _is_told_of_knobs(

@@ -153,7 +153,7 @@ def test_a_value_through_an_alias_is_told_at_its_anchor_and_where_it_arrives() -
         ("tenant: a\nknobs: []\n", "wrong-type", "2:8", "must be a mapping"),
         ("tenant: 3\nknobs: {}\n", "wrong-type", "1:9", "quote it: '3'"),
         ("tenant: a\nknobs: {}\nownr: b\n", "unknown-field", "3:1", "did you mean owner?"),
-        ("tenant: a\nknobs: {}\nrrf_k: 3\n", "unknown-field", "3:1", "known are tenant"),
+        ("tenant: a\nknobs: {}\nrrf_k: 3\n", "unknown-field", "3:1", "it is a knob"),
         ("tenant: a\nknobs: {}\nversion: 2\n", "bad-value", "3:10", "it must be 1"),
         ("tenant: a\nknobs: {}\nlabels: {a: 1}\n", "wrong-type", "3:13", "quote it: '1'"),
         ("tenant: a\nknobs: {}\nevidence: [../x]\n", "bad-value", "3:12", "inside the repository"),

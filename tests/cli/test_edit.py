@@ -114,6 +114,17 @@ def test_a_text_that_does_not_become_the_set_is_kept(
     assert len(edited.events()) == 1
 
 
+def test_a_knob_beside_the_others_is_told_where_it_belongs(
+    edited: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once: an indentation that was forgotten is no other kind of text."""
+    monkeypatch.setenv("EDITOR", editor(edited, """echo 'mmr_lambda: 0.5' >> "$1" """))
+    result = edited("edit", "acme", "--yes", *ENGINE)
+    assert result.code == 4
+    assert "it belongs under knobs, indented like the others there" in result.err
+    assert "1 error" in result.err
+
+
 def test_a_file_that_was_taken_away_is_no_reset(
     edited: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
