@@ -31,7 +31,7 @@ class TenantDiff:
     live: LiveSet | None = None
     """The left side, where an engine was asked."""
     effective: Effective | None = None
-    """Where the values of the right side come from."""
+    """Where the values of the right side come from; of a live set that is just so nobody asks."""
 
 
 def live_sets(
@@ -60,13 +60,18 @@ def diff_live(
     for tenant in repository.tenants:
         if tenant.name in unsure:
             continue
+        held = live[tenant.name]
+        if repository.desired(tenant) == held.knobs:
+            same = TenantDiff(tenant=tenant.name, changes=(), after=tenant.source, live=held)
+            found.append(same)
+            continue
         effective = repository.effective(tenant)
         found.append(
             TenantDiff(
                 tenant=tenant.name,
-                changes=diff_sets(repository.catalogue, live[tenant.name].knobs, effective.desired),
+                changes=diff_sets(repository.catalogue, held.knobs, effective.desired),
                 after=tenant.source,
-                live=live[tenant.name],
+                live=held,
                 effective=effective,
             )
         )

@@ -146,15 +146,14 @@ def prepare(  # noqa: PLR0913  each is one thing that only the caller knows
         InputError: If a file around the judged ones cannot be read and may hold the fleet.
         EngineError: If the live state cannot be read.
     """
-    from knobctl.checks import check_repository, validate_repository
+    from knobctl.checks import check_repository
 
-    report = validate_repository(repository)
+    report = validated(repository)
     if report.errors:
         return Prepared(report=report)
     refuse_unread(repository, fleet)
     reached = engine()
     live = read_all(reached, [tenant.name for tenant in repository.tenants], workers=parallelism)
-    file_sound(repository, report)
     changing = [
         one for one in repository.tenants if repository.desired(one) != live[one.name].knobs
     ]
@@ -164,10 +163,8 @@ def prepare(  # noqa: PLR0913  each is one thing that only the caller knows
         today=today,
         live={name: one.knobs for name, one in live.items()},
         fleet=fleet,
-        staying=() if everything else staying,
+        counted=() if everything else staying,
     )
-    if repository.filing:
-        repository.filing.index.save()
     effective = {tenant.name: repository.effective(tenant) for tenant in changing}
     if report.errors:
         return Prepared(report=report, effective=effective, live=live)
@@ -185,20 +182,18 @@ def prepare(  # noqa: PLR0913  each is one thing that only the caller knows
     return Prepared(report=report, plan=plan, effective=effective, live=live)
 
 
-def file_sound(repository: Repository, report: Report) -> None:
-    """Let the index know the tenants' files of which nothing was found to be wrong.
+def validated(repository: Repository) -> Report:
+    """Validate the judged documents, and let the index know the files of which nothing is said."""
+    from knobctl.checks import validate_repository
 
-    Args:
-        repository: What was read and validated.
-        report: What was said of it, without errors.
-    """
-    if repository.filing is None:
-        return
-    judged = set(map(id, repository.tenants))
-    doubtful = {one.primary.file for one in report.findings if one.primary}
-    repository.filing.note(
-        lambda document: id(document) in judged and document.source not in doubtful
-    )
+    report = validate_repository(repository)
+    if repository.filing and not report.errors:
+        judged = set(map(id, repository.tenants))
+        doubtful = {one.primary.file for one in report.findings if one.primary}
+        repository.filing.note(
+            lambda document: id(document) in judged and document.source not in doubtful
+        )
+    return report
 
 
 def hazards_of(report: Report) -> list[Finding]:

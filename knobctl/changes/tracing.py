@@ -72,8 +72,10 @@ def trace(
         diff: From live to the file.
         events: The tenant's audit events, oldest first; empty where there are none.
     """
-    if diff.live is None or diff.effective is None:
+    if diff.live is None or (diff.changes and diff.effective is None):
         raise ValueError("drift compares live with documents")
+    if diff.effective is None:
+        return ()
     states = _states(catalogue, diff.live, events)
     if not states:
         return tuple(KnobDrift(change=one, moved=Moved.UNKNOWN) for one in diff.changes)

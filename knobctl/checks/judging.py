@@ -56,7 +56,7 @@ def check_repository(
     live: Mapping[str, Mapping[str, KnobValue]] | None = None,
     base: Repository | None = None,
     fleet: Document | None = None,
-    staying: Collection[str] = (),
+    counted: Collection[str] = (),
 ) -> Report:
     """Validate, then ask the policies.
 
@@ -67,8 +67,8 @@ def check_repository(
         base: The same PATHs at an earlier revision, judged as what it was: what it has too is standing
             and fails nothing.
         fleet: The fleet of all judged tenants; None for each tenant's own.
-        staying: Tenants that live holds just as their documents want them, and that a change leaves as
-            they are: what is said of them is counted and not told, errors excepted.
+        counted: Tenants of whom only errors are told, and the rest is counted; where live is known, it
+            holds them just as their documents want them.
 
     Raises:
         UsageError: If the default fleet does not exist, or no policy is in force.
@@ -77,7 +77,7 @@ def check_repository(
     if not now.policies.in_force:
         raise UsageError("0 policies are in force; nothing would be checked")
     moment, waiving = Moment(today, live), now.waiving(today)
-    rest = _staying(staying, now, waiving, moment)
+    rest = _staying(counted, now, waiving, moment)
     if base is None:
         findings, later = _alone(now, waiving, moment, rest)
     else:

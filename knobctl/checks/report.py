@@ -49,7 +49,7 @@ class Report:
     later: Sequence[Later] = ()
     """Infos that are made where somebody looks: of a fleet they are tens of thousands."""
     staying: Mapping[str, int] = field(default_factory=dict)
-    """By severity, the findings about tenants that a change leaves as they are; counted, not told."""
+    """By severity, findings about tenants that stay as they are; counted, not told."""
     files: int
     tenants: int
     policies: int = 0

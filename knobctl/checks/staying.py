@@ -1,4 +1,4 @@
-"""Tenants that a change leaves as they are: what the policies say of them is counted, and known from before."""
+"""Tenants that stay as they are: what the policies say of them is counted, and known from before."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from knobctl.checks.grounds import Grounds, Moment
+    from knobctl.checks.subject import Subject
     from knobctl.checks.waivers import Waiving
     from knobctl.documents.model import Document
 
@@ -28,72 +29,78 @@ class Staying:
         """Take what they are judged by.
 
         Args:
-            names: The tenants. Live holds what their documents want.
+            names: The tenants. Where live is known, it holds what their documents want.
             now: The documents, and what they are judged by.
             waiving: The waivers.
-            moment: The day.
+            moment: The day, and whether live is known.
         """
         self.names = names
         self.counts: Counter[str] = Counter()
-        """By severity, what counts of what is said of them."""
+        """By severity, what counts of what is said of them; errors are told instead."""
         self._now, self._waiving = now, waiving
         self._filing = now.repository.filing
         self._ground = _ground_of(now, waiving, moment) if self._filing else b""
-        self._grounds: dict[object, str] = {}
-        self._heard: dict[int, Verdict] = {}
+        self._by_layers: dict[object, str] = {}
+        self._known: list[Verdict] = []
+        # Where there are fleets, each tenant may be under one of its own.
+        self._has_own_fleets = now.fleet is None and bool(now.repository.fleets)
 
     def is_settled(self, tenant: Document) -> bool:
-        """Whether the index knows what is said of a tenant, and no error is: then it is counted."""
-        if not self._filing or tenant.name not in self.names or tenant.evidence:
+        """Whether the index knows what is said of a tenant, and no error is."""
+        if self._filing is None or tenant.name not in self.names or tenant.evidence:
             return False
         content = self._filing.contents.get(tenant.source)
         verdict = content and self._filing.index.verdict(content, self._by(tenant))
         if not verdict or Severity.ERROR.value in verdict.counts:
             return False
-        self._count(verdict)
+        self._known.append(verdict)
         return True
 
-    def settle(self, tenant: Document, findings: list[Finding]) -> list[Finding]:
+    def finish(self) -> None:
+        """Count what the index knew, and note which waivers have a use by it."""
+        verdicts = {id(verdict): verdict for verdict in self._known}
+        for one, times in Counter(map(id, self._known)).items():
+            for severity, number in verdicts[one].counts.items():
+                self.counts[severity] += number * times
+            for waiver, carrier in verdicts[one].waivers:
+                self._waiving.note(waiver, carrier)
+        self._known = []
+
+    def settle(self, subject: Subject, findings: list[Finding]) -> list[Finding]:
         """Count what was said of a tenant just now, and let the index know.
 
         Args:
-            tenant: Of whom.
-            findings: With the waivers that cover them, which are the last that were noted.
+            subject: The tenant.
+            findings: What was said.
 
         Returns:
             What is to be told: errors.
         """
-        counting = [one for one in self._now.weighed(findings) if one.counts]
+        tenant = subject.document
+        self._waiving.noted.clear()
+        told = self._now.weighed(self._waiving.waived(findings, tenant, subject.exact))
+        counting = [one for one in told if one.counts]
         errors = [one for one in counting if one.severity is Severity.ERROR]
         counts = Counter(one.severity.value for one in counting)
         verdict = Verdict(dict(counts), tuple(dict.fromkeys(self._waiving.noted)))
-        self._waiving.noted.clear()
         content = self._filing and self._filing.contents.get(tenant.source)
         if self._filing and content and not tenant.evidence:
             self._filing.index.judge(content, self._by(tenant), verdict)
+        del counts[Severity.ERROR.value]
         self.counts.update(counts)
-        self.counts[Severity.ERROR.value] = 0
         return errors
-
-    def _count(self, verdict: Verdict) -> None:
-        if id(verdict) not in self._heard:
-            self._heard[id(verdict)] = verdict
-            for waiver, carrier in verdict.waivers:
-                self._waiving.note(waiver, carrier)
-            self._waiving.noted.clear()
-        for severity, number in verdict.counts.items():
-            self.counts[severity] += number
 
     def _by(self, tenant: Document) -> str:
         """What stands for all that a tenant is judged by, besides its own document."""
-        fleet = self._now.fleet_of(tenant)
-        key = (tenant.layers, fleet and id(fleet))
-        if key not in self._grounds:
-            found = blake2b(self._ground, digest_size=12)
+        fleet = self._now.fleet_of(tenant) if self._has_own_fleets else self._now.fleet
+        key = (tenant.layers, id(fleet))
+        found = self._by_layers.get(key)
+        if found is None:
+            whole = blake2b(self._ground, digest_size=12)
             for document in (*self._now.repository.layers_of(tenant), *([fleet] if fleet else [])):
-                _take(found, document)
-            self._grounds[key] = found.hexdigest()
-        return self._grounds[key]
+                _take(whole, document)
+            found = self._by_layers[key] = whole.hexdigest()
+        return found
 
 
 def _ground_of(now: Grounds, waiving: Waiving, moment: Moment) -> bytes:
@@ -104,7 +111,7 @@ def _ground_of(now: Grounds, waiving: Waiving, moment: Moment) -> bytes:
     expired = [one.name for one in waiving.waivers if one.has_expired(moment.today)]
     reads_the_day = any("today" in one.depends.variables for one in now.policies.in_force)
     day = str(moment.today) if reads_the_day else None
-    found.update(json.dumps([severities, expired, day]).encode())
+    found.update(json.dumps([severities, expired, day, moment.live is None]).encode())
     for kind in (*RULE_KINDS, Kind.FLEET):
         for document in repository.of_kind(kind):
             _take(found, document)

@@ -75,8 +75,7 @@ def policy_findings(
         subject = subject_of(now, tenant, moment)
         hits = asking.hits(subject)
         if staying and tenant.name in staying.names:
-            found = [finding_of(hit, subject) for hit in hits]
-            told = staying.settle(tenant, waiving.waived(found, tenant, subject.exact))
+            told = staying.settle(subject, [finding_of(hit, subject) for hit in hits])
             if told:
                 yield Answers(subject, told)
             continue
@@ -88,6 +87,8 @@ def policy_findings(
             hits = [hit for hit in hits if not _is_quiet(hit, waiving.rules)]
         found = [finding_of(hit, subject) for hit in hits]
         yield Answers(subject, waiving.waived(found, tenant, subject.exact), quiet)
+    if staying:
+        staying.finish()
 
 
 def _is_quiet(hit: Hit, loud: Collection[str]) -> bool:

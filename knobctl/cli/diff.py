@@ -65,7 +65,7 @@ def command(
         live_sets,
         removed_tenants,
     )
-    from knobctl.checks import validate_repository
+    from knobctl.changes.preparing import validated
 
     with Session(settings, engine=base is None) as session:
         two = _two_files(session, paths, tenant) if base is None else None
@@ -76,7 +76,7 @@ def command(
             else choose(session, paths, tenant=tenant, selection=selection, indexed=base is None)
         )
         for repository in two or (here,):
-            report = validate_repository(repository)
+            report = validated(repository)
             if report.errors:
                 return answer_errors(session, "diff", report)
         removed: list[str] = []

@@ -49,18 +49,24 @@ def command(
     can be read, drift is told all the same. 8: the engine, or a tenant, could not be read.
     """
     from knobctl.changes.drift import find_drift
-    from knobctl.checks import check_repository, validate_repository
+    from knobctl.changes.preparing import validated
+    from knobctl.checks import check_repository
 
     if unmanaged and (labels or where):
         raise UsageError("--unmanaged is about tenants without a document, and so without labels")
     with Session(settings) as session:
         selection = selection_of((), labels, where)
         repository, fleet = choose(session, paths, tenant=tenant, selection=selection)
-        report = validate_repository(repository)
+        report = validated(repository)
         if report.errors:
             return answer_errors(session, "drift", report, exit_zero=exit_zero)
         # Without live, as the files are judged alone: that live differs is not an error of theirs.
-        report = check_repository(repository, today=session.today, fleet=fleet)
+        report = check_repository(
+            repository,
+            today=session.today,
+            fleet=fleet,
+            counted={one.name for one in repository.tenants},
+        )
         if unmanaged and repository.unread:
             session.notice(f"{repository.unread[0]} cannot be read; its tenants look unmanaged")
         drift = find_drift(repository, session.engine, parallelism=parallelism, unmanaged=unmanaged)

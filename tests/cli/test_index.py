@@ -108,7 +108,7 @@ def test_the_index_changes_no_answer(
 
     @given(st.lists(st.tuples(st.one_of(edits, git_steps), st.sampled_from(COMMANDS)), min_size=1, max_size=5))  # fmt: skip
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
-    def law(steps: list[tuple[tuple[str, ...], list[str]]]) -> None:
+    def law(steps: list[tuple[tuple[str, str, str], list[str]]]) -> None:
         monkeypatch.chdir(fleet.parent)
         shutil.rmtree(fleet)
         shutil.copytree(first, fleet, symlinks=True)
@@ -117,7 +117,7 @@ def test_the_index_changes_no_answer(
             if step[0] == "git":
                 git(fleet, *step[1:])
             else:
-                edit_file(fleet, step, monkeypatch, in_zone)
+                edit_file(fleet, (step[0], step[1], step[2]), monkeypatch, in_zone)
             expected = without_index(inside, command)
             shutil.rmtree(cache(), ignore_errors=True)
             if kept.exists():
