@@ -28,9 +28,10 @@ def canonical(value: Any) -> bytes:  # noqa: ANN401  any plain JSON value
     Raises:
         NoCanonicalFormError: If the value has no such form: a number beyond a double, for instance.
     """
-    with _refusals():
-        text = _text(value)
-    return encoded(text)
+    try:  # not the context manager of the others: it would cost a small value as much again
+        return _text(value).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise _refusal(error) from error
 
 
 def canonical_members(value: Mapping[str, Any]) -> list[str]:
@@ -58,7 +59,11 @@ def _refusals() -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, RecursionError) as error:
-        raise NoCanonicalFormError(f"no canonical JSON: {str(error)[-80:]}") from error
+        raise _refusal(error) from error
+
+
+def _refusal(error: Exception) -> NoCanonicalFormError:
+    return NoCanonicalFormError(f"no canonical JSON: {str(error)[-80:]}")
 
 
 def _text(value: Any) -> str:  # noqa: ANN401  as above

@@ -96,7 +96,9 @@ def _set_knobs(values: Mapping[str, Any], catalogue: Catalogue) -> dict[str, Kno
     knobs: dict[str, KnobValue] = {}
     for name, unset in catalogue.unset.items():
         value = values.get(name, unset)
-        if value == unset and not (isinstance(value, float) and copysign(1, value) < 0):
+        if value == unset:
+            if value.__class__ is float and copysign(1, value) < 0:
+                return None
             continue
         knob = catalogue.by_name[name]
         if not knob.accepts(value):
