@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from knobctl.chain import is_whole
 from knobctl.changes.outcomes import Outcome
+from knobctl.changes.plan import schema_digest
 from knobctl.changes.read_back import same_set
 from knobctl.errors import ConflictError, RefusedError, UsageError
-from knobctl.text import joined, spelled, visible
+from knobctl.text import count, joined, spelled, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,6 +61,7 @@ def rollback_target(
     if to is not None:
         for event in updates:
             if event["revision"] == to:
+                _refuse_damaged(tenant, event)
                 return Target(
                     tenant=tenant, knobs=_accepted(tenant, event["after"], catalogue), revision=to
                 )
@@ -72,6 +75,7 @@ def rollback_target(
     for index in range(len(updates) - 1, -1, -1):
         event = updates[index]
         if event["changed_field_paths"]:
+            _refuse_damaged(tenant, event)
             return Target(
                 tenant=tenant,
                 knobs=_accepted(tenant, event["before"], catalogue),
@@ -79,6 +83,17 @@ def rollback_target(
                 undone=event["revision"],
             )
     raise UsageError(f"nothing of {tenant} was ever changed; there is nothing to take back")
+
+
+def _refuse_damaged(tenant: str, event: Mapping[str, Any]) -> None:
+    """Refuse to believe an event that is not what its hash was made of."""
+    if event["hash"] and not is_whole(event):
+        raise RefusedError(
+            f"the audit event of {tenant} at {visible(event['revision'])} is not what was noted then: its content does "
+            "not give its hash; nothing was written.",
+            hint=f"look at the log: knobctl history {tenant} --verify; the journal of the run that changed it has the "
+            f"set before, too: knobctl rollback {tenant} --run RUN",
+        )
 
 
 def written_by(run: Run, tenants: Sequence[str]) -> list[str]:
@@ -123,15 +138,50 @@ def run_targets(run: Run, live: Mapping[str, LiveSet], catalogue: Catalogue) -> 
             "nothing was written.",
             hint="name the tenants that shall go back, and look at the others: knobctl history TENANT",
         )
+    refuse_invalid({name: planned[name]["base"] for name in live}, run.heading.run, catalogue)
     return [
         Target(
             tenant=name,
-            knobs=_accepted(name, planned[name]["base"], catalogue),
+            knobs=catalogue.canonical(planned[name]["base"]),
             revision=planned[name]["base_revision"] or None,
             undone=_written_revision(run, name),
         )
         for name in live
     ]
+
+
+def defaults_words(run: Run, catalogue: Catalogue) -> str | None:
+    """Say that the schema of the knobs was another one when a run was begun; None where it was not."""
+    if run.plan["schema_digest"] == schema_digest(catalogue):
+        return None
+    return (
+        f"the schema of the knobs is not the one of run {run.heading.run}: its sets come back exactly as they were, "
+        "and what they leave out has the default of today"
+    )
+
+
+def refuse_invalid(
+    sets: Mapping[str, Mapping[str, KnobValue]], run: str, catalogue: Catalogue
+) -> None:
+    """Refuse all where the schema does not accept one of them now: nobody goes back by halves.
+
+    Args:
+        sets: By tenant, what it shall hold again.
+        run: The run that is taken back.
+        catalogue: The knobs.
+
+    Raises:
+        RefusedError: Naming the first, and how the others can go back.
+    """
+    faults = [fault for name, one in sets.items() if (fault := _fault(name, one, catalogue))]
+    if not faults:
+        return
+    first, *more = faults
+    also = f" {count(len(more), 'tenant')} more had what is not accepted now." if more else ""
+    others = f"; the others go back by name: knobctl rollback --run {run} TENANT..."
+    raise RefusedError(
+        f"{first.message}{also}", hint=f"{first.hint}{others if len(faults) < len(sets) else ''}"
+    )
 
 
 def _is_ours(run: Run, live: LiveSet, planned: Mapping[str, Any]) -> bool:
@@ -150,16 +200,25 @@ def _written_revision(run: Run, tenant: str) -> str | None:
 def _accepted(
     tenant: str, values: Mapping[str, KnobValue], catalogue: Catalogue
 ) -> dict[str, KnobValue]:
+    if fault := _fault(tenant, values, catalogue):
+        raise fault
+    return catalogue.canonical(values)
+
+
+def _fault(
+    tenant: str, values: Mapping[str, KnobValue], catalogue: Catalogue
+) -> RefusedError | None:
+    """Why a set of then is none that the schema accepts now; None where it is one."""
     for name, value in values.items():
         if name not in catalogue:
-            raise RefusedError(
+            return RefusedError(
                 f"{tenant} then had {visible(name)}, which the schema does not know now; nothing was written.",
                 hint="use the knob schema of that engine: --schema FILE, or set the knobs by hand",
             )
         if not catalogue[name].accepts(value):
-            raise RefusedError(
+            return RefusedError(
                 f"{tenant} then had {name} {visible(spelled(value))}; it must lie in {catalogue[name].range_text} now; "
                 "nothing was written.",
                 hint=f"set what is wanted: knobctl set {tenant} KNOB=VALUE",
             )
-    return catalogue.canonical(values)
+    return None

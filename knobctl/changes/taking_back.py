@@ -13,6 +13,7 @@ from knobctl.changes.journal_writing import JournalError
 from knobctl.changes.outcomes import Outcome, TenantOutcome, taken_back
 from knobctl.changes.plan import TenantPlan
 from knobctl.changes.read_back import same_set
+from knobctl.changes.rollback import refuse_invalid
 from knobctl.errors import EngineError
 from knobctl.text import visible
 
@@ -92,6 +93,35 @@ def _back_of_unsure(tenant: TenantPlan, push: Push) -> TenantPlan | None:
 def _not_established(tenant: str) -> TenantOutcome:
     message = "what became of its write is not established, so that it was not taken back"
     return TenantOutcome(tenant=tenant, outcome=Outcome.UNKNOWN, message=message)
+
+
+def planned_before(run: Run, catalogue: Catalogue) -> list[TenantPlan]:
+    """What was planned for the tenants that are left to be taken back, by the schema of today.
+
+    Raises:
+        RefusedError: If an earlier set is none that it accepts; nothing was written.
+    """
+    left = set(run.left)
+    entries = [one for one in run.planned_tenants() if one["tenant"] in left]
+    for key in ("set", "base"):
+        sets = {one["tenant"]: one[key] for one in entries}
+        refuse_invalid(sets, run.heading.run, catalogue)
+    found = []
+    for one in entries:
+        existing, desired = catalogue.canonical(one["base"]), catalogue.canonical(one["set"])
+        found.append(
+            TenantPlan(
+                tenant=one["tenant"],
+                source=one["source"],
+                base_revision=one["base_revision"],
+                existing=existing,
+                desired=desired,
+                changes=diff_sets(catalogue, existing, desired),
+                labels=one["labels"],
+                owner=one["owner"],
+            )
+        )
+    return found
 
 
 def backs_of(run: Run, planned: Mapping[str, TenantPlan], catalogue: Catalogue) -> list[TenantPlan]:

@@ -213,6 +213,8 @@ def refuse_new_findings(
     live: Mapping[str, LiveSet],
     repository: Repository,
     fleet: Document | None,
+    *,
+    resets_asked_for: bool = False,
 ) -> None:
     """Refuse where the policies of today say of a plan what they did not say when it was made.
 
@@ -220,8 +222,11 @@ def refuse_new_findings(
         ConflictError: With what they say; nothing was written.
     """
     from knobctl.changes.replanning import new_findings
+    from knobctl.changes.single import EXPLICIT_RESETS
 
     found = new_findings(plan, live, repository, today=session.today, fleet=fleet)
+    if resets_asked_for:
+        found = [one for one in found if one.rule != EXPLICIT_RESETS]
     if found:
         lines = [
             f"  {one.severity.value} {one.rule}: {one.message.splitlines()[0]}" for one in found

@@ -57,14 +57,14 @@ def resume_run(
     run, journal = runs_of(session).reopen(name)
     with closing(journal):
         refuse_other_folder(session, run)
+        if run.taking_back is not None and not run.is_finished:
+            from knobctl.cli.taking_back import finish_taking_back
+
+            return finish_taking_back(session, run, journal, options)
         tenants = run.planned_tenants()
         plan = recorded_plan(run.plan, tenants, str(journal.path), session.catalogue)
         if run.is_finished:
             return _nothing_left(session, run, plan)
-        if run.taking_back is not None:
-            from knobctl.cli.taking_back import finish_taking_back
-
-            return finish_taking_back(session, run, plan, journal, options)
         options = _as_begun(run, options)
         return _go_on(session, run, plan, journal, options, max_tenants, max_share, max_pruned)
 
@@ -160,7 +160,8 @@ def _go_on(
     _refuse_documented(rest.plan, repository)
     if here:
         refuse_changed_evidence(rest.plan, repository)
-    refuse_new_findings(session, rest.plan, live, repository, fleet)
+    asked_for = run.heading.command != "apply"  # the others reset what they were told to
+    refuse_new_findings(session, rest.plan, live, repository, fleet, resets_asked_for=asked_for)
     _say_what_is_not_edited(session, run)
     return push(
         session,

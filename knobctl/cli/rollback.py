@@ -67,7 +67,7 @@ def command(
     comes from the run's journal, which an engine without an audit log has too.
     """
     from knobctl.changes.preparing import refuse_unread
-    from knobctl.changes.rollback import run_targets, written_by
+    from knobctl.changes.rollback import defaults_words, run_targets, written_by
     from knobctl.changes.single import LiveChange, check_live_changes, plan_live_changes
     from knobctl.engine.reading import read_all
 
@@ -84,6 +84,8 @@ def command(
         names = written_by(found, tenants) if found else tenants
         subjects = subjects_of(session, names, Place.LIVE)
         live = read_all(session.engine, names, workers=parallelism)
+        if found and (words := defaults_words(found, session.catalogue)):
+            session.notice(words)
         targets = (
             run_targets(found, live, session.catalogue)
             if found
@@ -140,6 +142,12 @@ def _target(session: Session, live: LiveSet, to: str | None) -> Target:
             f"{session.engine.name} keeps no audit events: it cannot say what {live.tenant} had before; nothing was written.",
             hint="a run that wrote from here can be taken back by its journal: knobctl runs\n"
             f"  or push the set that is wanted: knobctl set {live.tenant} KNOB=VALUE",
+        ) from error
+    except EngineError as error:
+        raise EngineError(
+            f"what {live.tenant} had before cannot be read: {error.message}; nothing was written.",
+            hint="the journal of the run that changed it has it too: knobctl runs, "
+            f"then knobctl rollback {live.tenant} --run RUN",
         ) from error
     return rollback_target(live, events, session.catalogue, to=to)
 

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING
 
 from knobctl.changes.apply import Push
 from knobctl.changes.outcomes import exit_code, tally
+from knobctl.changes.plan import Plan
 from knobctl.changes.proposal import Done, Proposal, in_order
+from knobctl.changes.rollback import defaults_words
 from knobctl.changes.rollout import Rolled
-from knobctl.changes.taking_back import backs_of, still_written, take_back, unsure_of
+from knobctl.changes.taking_back import (
+    backs_of,
+    planned_before,
+    still_written,
+    take_back,
+    unsure_of,
+)
 from knobctl.cli.choosing import limits_for
 from knobctl.cli.planned import refuse_other_engine
 from knobctl.cli.pushing import answer
@@ -21,27 +29,37 @@ from knobctl.text import count, visible
 if TYPE_CHECKING:
     from knobctl.changes.journal import Run
     from knobctl.changes.journal_writing import Journal
-    from knobctl.changes.plan import Plan
     from knobctl.cli.push_options import PushOptions
     from knobctl.cli.session import Session
 
 
 def finish_taking_back(
-    session: Session, run: Run, plan: Plan, journal: Journal, options: PushOptions
+    session: Session, run: Run, journal: Journal, options: PushOptions
 ) -> ExitCode:
     """Take back what is left to be taken back; what was changed since is left alone.
 
+    The sets are exact, whatever the defaults are by now.
+
     Raises:
         UsageError: If the run belongs to another engine.
+        RefusedError: If an earlier set is none that the schema accepts now.
     """
-    refuse_other_engine(session, plan.engine, f"run {run.heading.run} was")
+    refuse_other_engine(session, run.heading.engine, f"run {run.heading.run} was")
+    if words := defaults_words(run, session.catalogue):
+        session.notice(words)
     why = run.taking_back or ""
-    planned = {one.tenant: one for one in plan.tenants}
+    planned = {one.tenant: one for one in planned_before(run, session.catalogue)}
     left = backs_of(run, planned, session.catalogue)
     unsure = unsure_of(run, planned)
-    proposal = Proposal(
-        command="apply", plan=plan, limits=limits_for(session, None), needs_consent=False
+    plan = Plan(
+        engine=run.heading.engine,
+        fleet=run.heading.fleet,
+        schema_digest=run.plan["schema_digest"],
+        managed=run.plan["managed_tenants"],
+        limits=limits_for(session, None),
+        tenants=tuple(planned.values()),
     )
+    proposal = Proposal(command="apply", plan=plan, limits=plan.limits, needs_consent=False)
     if options.dry_run:
         shown = f"{count(len(run.left), 'tenant')} left to be taken back: {visible(why)}"
         done = Done(outcomes=run.outcomes(), code=ExitCode.OK, dry_run=True)

@@ -430,7 +430,7 @@ def test_a_damaged_log_can_still_be_read(
     service.update(ANNA, "acme", {"rrf_k": 7})
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DROP TRIGGER config_audit_events_keep")
-        event = json.dumps({"tenant_id": "acme", "after": {"rrf_k": -7, "x": 1}, "before": 5})
+        event = json.dumps({"tenant_id": "acme", "after": {"rrf_k": "x", "x": 1}, "before": 5})
         connection.execute("UPDATE config_audit_events SET event = ?", (event,))
     with served(service) as address:
         (event,) = OverHttp(service, address).call("ListConfigAuditEvents", {}, ANNA)["events"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.knobs import KnobType
@@ -92,13 +93,36 @@ def updated_message(
 def event_message(catalogue: Catalogue, event: Mapping[str, Any]) -> ConfigAuditEvent:
     """Make the message of an audit event; a damaged one becomes a message whose hash does not fit."""
     message = ConfigAuditEvent(
-        before=config_message(catalogue, _mapping(event.get("before"))),
-        after=config_message(catalogue, _mapping(event.get("after"))),
+        before=_noted(catalogue, _mapping(event.get("before"))),
+        after=_noted(catalogue, _mapping(event.get("after"))),
         changed_field_paths=[str(path) for path in event.get("changed_field_paths") or ()],
     )
     for name in _EVENT_TEXTS:
         setattr(message, name, str(event.get(name, "")))
     return message
+
+
+def _noted(catalogue: Catalogue, knobs: Mapping[str, Any]) -> ContextEngineKnobsConfig:
+    """Make the config of what an event says, whether its knobs would take that today or not.
+
+    A bound that was narrowed since must not turn what was held then into a default.
+    """
+    known = catalogue.by_name
+    held = {name: value for name, value in knobs.items() if _is_held(known.get(name), value)}
+    return _config(catalogue, held)
+
+
+def _is_held(knob: Knob | None, value: object) -> bool:
+    """Whether the field of a knob can hold a value."""
+    match knob.type if knob else None, value:
+        case KnobType.MODE, str():
+            return knob is not None and value in knob.choices
+        case KnobType.INT32, int() if not isinstance(value, bool):
+            return abs(value) < 1 << 31
+        case KnobType.DOUBLE, int() | float() if not isinstance(value, bool):
+            return math.isfinite(value)
+        case _:
+            return False
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
