@@ -38,7 +38,7 @@ def client(given: GivenEngine) -> Iterator[HttpEngine]:
         given.url,
         CATALOGUE,
         tokens=GivenToken("acme-token", "the test"),
-        network=Network(answer_timeout_s=5.0, retries=2, backoff_s=0.01, longest_pause_s=1),
+        network=Network(answer_timeout_s=60.0, retries=2, backoff_s=0.01, longest_pause_s=1),
         notice=lambda _: None,
     )
     with closing(engine):
