@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from knobctl.documents.drafts import new_document
 from knobctl.documents.edits import edit_knobs
-from knobctl.documents.files import write_atomically
+from knobctl.documents.files import prove_room, write_atomically
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.model import Kind
 from knobctl.documents.reader import read_bytes
@@ -62,17 +62,46 @@ class FileEdit:
             RefusedError: If it is a link or cannot be written.
         """
         try:
-            if self.path.is_symlink():
-                raise RefusedError(
-                    f"{self.name} is a link; the file that it leads to was not edited"
-                )
-            now = self.path.read_bytes() if self.path.exists() else None
-            if now != self.before:
-                raise ConflictError(f"{self.name} was changed meanwhile and was not edited")
+            self.assert_as_before()
             self.path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(self.path, self.after)
         except OSError as error:
             raise RefusedError(f"{self.name} could not be written: {error.strerror}") from error
+
+    def assert_as_before(self) -> None:
+        """See that the file is what the edit was made from.
+
+        Raises:
+            ConflictError: If somebody else changed it meanwhile.
+            RefusedError: If it is a link.
+        """
+        if self.path.is_symlink():
+            raise RefusedError(f"{self.name} is a link; the file that it leads to was not edited")
+        now = self.path.read_bytes() if self.path.exists() else None
+        if now != self.before:
+            raise ConflictError(f"{self.name} was changed meanwhile and was not edited")
+
+
+def prove_edits(edits: Iterable[FileEdit]) -> None:
+    """See that files can be edited, before anything is written that their edits belong to.
+
+    Raises:
+        ConflictError: If somebody else changed one meanwhile.
+        RefusedError: If one is a link, or cannot be written for want of room or of rights.
+    """
+    by_folder: dict[Path, list[FileEdit]] = {}
+    for edit in edits:
+        by_folder.setdefault(edit.path.parent, []).append(edit)
+    for folder, within in by_folder.items():
+        try:
+            for edit in within:
+                edit.assert_as_before()
+            prove_room(folder, sum(len(edit.after) for edit in within))
+        except OSError as error:
+            raise RefusedError(
+                f"{within[0].name} cannot be edited: {error.strerror}. Nothing was written.",
+                hint="make room there, or give the right to write; without its file the change may be undone by GitOps",
+            ) from error
 
 
 def wish_for(

@@ -85,6 +85,7 @@ def _shown(folder: Path, cwd: Path) -> str:
 
 
 def _carry_out(session: Session, pulled: Pulled, *, yes: bool, dry_run: bool) -> ExitCode:
+    from knobctl.changes.file_edits import prove_edits
     from knobctl.report.files import files_text
 
     if dry_run or not pulled.edits:
@@ -94,6 +95,7 @@ def _carry_out(session: Session, pulled: Pulled, *, yes: bool, dry_run: bool) ->
         click.echo(files_text(pulled.edits, colored=colored), err=True)
         if not confirmed(f"Write {count(len(pulled.edits), 'file')}?"):
             raise RefusedError("not confirmed; nothing was written.")
+    prove_edits(pulled.edits)
     for edit in pulled.edits:
         edit.write()
     return ExitCode.OK

@@ -108,6 +108,10 @@ def push(
         )
         answer(session, proposal, done, shown)
         return done.code
+    if proposal.files:
+        from knobctl.changes.file_edits import prove_edits
+
+        prove_edits(proposal.files)
     asking = proposal.needs_consent and not options.yes and not proposal.is_empty
     _show(session, shown, asking=asking)
     if asking:

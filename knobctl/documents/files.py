@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_BLOCK_BYTES: Final = 1 << 20
 
 
 def leads_to_a_stream(path: Path) -> bool:
@@ -57,3 +59,22 @@ def write_atomically(
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def prove_room(folder: Path, size: int) -> None:
+    """See that files of so many bytes in all can be written into a folder: one is, and is gone again.
+
+    Args:
+        folder: Which; the nearest folder above it that is there, where it is to be made.
+        size: Bytes.
+
+    Raises:
+        OSError: If the disk or the permissions do not allow it.
+    """
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    with tempfile.TemporaryFile(dir=folder, prefix=".") as file:
+        for start in range(0, size, _BLOCK_BYTES):
+            file.write(bytes(min(_BLOCK_BYTES, size - start)))
+        file.flush()
+        os.fsync(file.fileno())

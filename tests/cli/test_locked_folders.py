@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import subprocess
 import sys
@@ -11,22 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from tests.cli.privileges import as_anybody
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.running import Knobctl
 
-_DROP_FROM_BOUNDING_SET: Final = 24
-_OVERRIDES: Final = (1, 2)
-"""What lets root read everything; see capabilities(7)."""
 _TENANT: Final = "tenant: a\nknobs: {}\n"
-
-
-def _as_anybody() -> None:
-    """Take from root, who may run these tests, what ordinary people do not have."""
-    if os.geteuid() == 0:
-        for capability in _OVERRIDES:
-            ctypes.CDLL(None).prctl(_DROP_FROM_BOUNDING_SET, capability, 0, 0, 0)
 
 
 def _run(folder: Path, *arguments: str) -> tuple[int, str]:
@@ -36,7 +27,7 @@ def _run(folder: Path, *arguments: str) -> tuple[int, str]:
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "KNOBCTL_NO_CACHE": "1"},
         capture_output=True,
-        preexec_fn=_as_anybody,
+        preexec_fn=as_anybody,
         check=False,
     )
     return done.returncode, (done.stdout + done.stderr).decode()
