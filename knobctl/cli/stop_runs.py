@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from knobctl.cli.stopping import stop_marks
-from knobctl.errors import ExitCode
+from knobctl.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
     from knobctl.changes.journal import Run
@@ -41,7 +41,12 @@ def stop_runs(session: Session, run: str | None) -> ExitCode:
         if time.monotonic() >= end:
             break
         time.sleep(_LOOK_S)
-    found: list[Run] = [folder.read(one) for one in stopped or ([name] if name else [])]
+    found: list[Run] = []
+    for one in stopped or ([name] if name else []):
+        try:
+            found.append(folder.read(one))
+        except InputError as error:  # it is stopped all the same
+            session.notice(error.message)
     mark, now, colored = marks.mark(), session.now(), session.settings.colored(sys.stdout)
     session.settings.answer(
         {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import threading
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from knobctl.cli import stop_runs
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.killing import killed_at
 from tests.cli.outputs import faults_of
@@ -268,6 +270,23 @@ def test_the_other_terminal_is_told_what_was_stopped(inside: Inside) -> None:
     assert "  unfinished  " in run
     assert "left; to go on, in " in left
     finish(inside, run.split()[0], 300)
+
+
+def test_a_run_that_cannot_be_read_is_stopped_all_the_same(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its write does not end, its journal is damaged: the stop stands, and says so within its patience."""
+    monkeypatch.setattr(stop_runs, "PATIENCE_S", 0.2)
+    (state(inside) / "runs").mkdir(parents=True)
+    journal = state(inside) / "runs" / "7b21e0c1.jsonl"
+    journal.write_text("no record\n")
+    with journal.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        result = inside("runs", "--stop", "7b2")
+        assert (result.code, result.err.startswith("note: ")) == (0, True)
+        assert journal.with_suffix(".stop").exists()
+        assert inside("runs", "--stop").code == 0
+    assert (state(inside) / "stop").exists()
 
 
 def test_lifting_goes_with_nothing_else(inside: Inside) -> None:
