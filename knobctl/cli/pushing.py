@@ -244,6 +244,7 @@ def _write(
         _journal(session, proposal, options, verdict, going_on) as journal,
         stopping_on_marks(stopping, stop_marks(session), journal.run, mark),
         progress(len(tenants), "writing", sys.stderr, clock=time.monotonic, wanted=wanted) as step,
+        session.beside(step.make_room),
     ):
         way = Push(
             engine=session.engine,
@@ -280,20 +281,14 @@ def _write(
     )
 
 
-def _in_waves(
-    session: Session, proposal: Proposal, way: Push, step: Steps
-) -> Rolled | None:
+def _in_waves(session: Session, proposal: Proposal, way: Push, step: Steps) -> Rolled | None:
     """Write in waves where there are some; None where all is written at once."""
     if proposal.rollout is None:
         return None
     from knobctl.changes.rolling_out import roll_out
     from knobctl.changes.watching import Watch
 
-    def tell(words: str) -> None:
-        step.make_room()
-        session.notice(words)
-
-    watch = Watch(clock=time.monotonic, pause=time.sleep, tell=tell)
+    watch = Watch(clock=time.monotonic, pause=time.sleep, tell=session.notice)
     return roll_out(proposal.rollout, way, watch, lambda _: step())
 
 

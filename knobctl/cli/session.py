@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from knobctl.cli.talk import folded
 from knobctl.knobs import Catalogue, load_catalogue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from knobctl.cli.options import Settings
     from knobctl.documents.filing import Filing
@@ -65,6 +65,7 @@ class Session:
         """Set when the run is to stop: what waits for an engine goes on at once."""
         self._opened = ExitStack()
         self._said: set[str] = set()
+        self._make_room: Callable[[], None] | None = None
         self._catalogue: Catalogue | None = None
 
     def __enter__(self) -> Self:
@@ -354,10 +355,21 @@ class Session:
             f"{count(len(links), 'link')} {are} passed over ({', '.join(names)}): links are not followed"
         )
 
+    @contextmanager
+    def beside(self, make_room: Callable[[], None]) -> Iterator[None]:
+        """Let what is told make room for itself first, while something moves on the screen."""
+        self._make_room = make_room
+        try:
+            yield
+        finally:
+            self._make_room = None
+
     def notice(self, text: str) -> None:
         """Tell the person something about the engine or the repository, once."""
         if text not in self._said:
             self._said.add(text)
+            if self._make_room:
+                self._make_room()
             self.settings.say(folded(f"note: {text}"))
 
 
