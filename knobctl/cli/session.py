@@ -218,6 +218,10 @@ class Session:
             notice=self.notice,
         )
         self._opened.callback(engine.close)
+        if self.target.is_embedded:
+            from knobctl.cli.alarms import alarms_told
+
+            self._opened.enter_context(alarms_told(self.notice))
         return engine
 
     def _network(self) -> Network:

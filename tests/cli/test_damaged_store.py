@@ -36,6 +36,9 @@ def test_a_damaged_set_gives_way_to_the_last_good_one(inside: Inside, statement:
         ]
     assert "the last good set, still in force" in inside("get", *ENGINE).out
     inside.write("acme.yaml", "tenant: acme\nknobs: {rrf_k: 7}\n")
+    alarm = "note: the stored set of 'acme' is damaged; its last good set stays in force\n"
+    for command in (("plan", "acme.yaml"), ("drift", "acme.yaml"), ("get",)):
+        assert inside(*command, *ENGINE).err.replace("\n  ", " ").count(alarm) == 1
     diff = inside("diff", "acme.yaml", *ENGINE).out
     assert "last good r1" in diff
     assert "mmr_lambda" in diff
@@ -44,6 +47,17 @@ def test_a_damaged_set_gives_way_to_the_last_good_one(inside: Inside, statement:
     (now,) = inside("get", "acme", "--format", "json", *ENGINE).json["tenants"]
     assert (now["knobs"], now["revision"], now["last_good"]) == ({"rrf_k": 7}, "r2", False)
     assert inside("history", "acme", "--verify", *ENGINE).code == 0
+
+
+def test_of_many_damaged_sets_the_first_are_named(inside: Inside) -> None:
+    """Thousands of lines would hide what they say."""
+    for number in range(6):
+        inside.hold(f"t{number}", rrf_k=7)
+    damage(inside, "UPDATE context_engine_knobs SET rrf_k = 9")
+    said = inside("get", *ENGINE).err
+    assert (said.count("is damaged"), said.count("and more of the kind")) == (3, 1)
+    inside.write("ok.yaml", "tenant: whole\nknobs: {rrf_k: 7}\n")
+    assert "damaged" not in inside("diff", "ok.yaml", *ENGINE).err
 
 
 def test_where_the_audit_log_is_damaged_too_nothing_is_served_and_nothing_written(
