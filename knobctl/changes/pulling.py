@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from knobctl.changes.file_edits import FileEdit, Wish, edit_files, new_file, wish_for
-from knobctl.changes.single import document_of
+from knobctl.changes.single import claims_in, document_of
 from knobctl.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -52,8 +52,9 @@ def pull_sets(
     wishes: list[Wish] = []
     created: list[FileEdit] = []
     files: dict[str, str] = {}
+    claimed = claims_in(repository, fleet)
     for one in live:
-        document = document_of(repository, one.tenant, fleet)
+        document = document_of(one.tenant, claimed)
         if document is None:
             edit = _created(repository, one, folder, shown)
             created.append(edit)

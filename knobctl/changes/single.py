@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from knobctl.checks.report import Report
     from knobctl.documents.model import Document
     from knobctl.engine.interface import LiveSet
+    from knobctl.finding import Finding
     from knobctl.knobs import Catalogue, Knob, KnobValue
 
 EXPLICIT_RESETS = "reset-by-omission"
@@ -48,13 +49,25 @@ class Subject:
         return self.fleet.name if self.fleet else None
 
 
-def document_of(repository: Repository, tenant: str, fleet: Document | None) -> Document | None:
-    """Find the document of a tenant in a fleet; None where it has none.
+def claims_in(repository: Repository, fleet: Document | None) -> dict[str, list[Document]]:
+    """The documents of a fleet, by tenant."""
+    found: dict[str, list[Document]] = {}
+    for one in repository.tenants_of(fleet):
+        found.setdefault(one.name, []).append(one)
+    return found
+
+
+def document_of(tenant: str, claimed: Mapping[str, Sequence[Document]]) -> Document | None:
+    """Find the document of a tenant; None where it has none.
+
+    Args:
+        tenant: The tenant.
+        claimed: See `claims_in`.
 
     Raises:
         UsageError: If several claim it: then a fleet must be named.
     """
-    claims = [one for one in repository.tenants_of(fleet) if one.name == tenant]
+    claims = claimed.get(tenant, ())
     if len(claims) > 1:
         places = " and in ".join(one.source for one in claims)
         raise UsageError(f"{tenant} stands in {places}", hint="say which is meant: --fleet NAME")
@@ -177,12 +190,15 @@ def plan_live_changes(
     """Plan the changes, by tenant."""
     subject = changes[0].subject
     catalogue = subject.repository.catalogue
+    hazards: dict[str | None, list[Finding]] = {}
+    for finding in hazards_of(report):
+        hazards.setdefault(finding.tenant, []).append(finding)
     planned = [
         plan_tenant(
             catalogue,
             one.live,
             one.desired,
-            hazards=tuple(found for found in hazards_of(report) if found.tenant == one.live.tenant),
+            hazards=tuple(hazards.get(one.live.tenant, ())),
         )
         for one in changes
     ]

@@ -18,6 +18,7 @@ from knobctl.changes.single import (
     Subject,
     check_file_change,
     check_live_changes,
+    claims_in,
     document_of,
     plan_live_changes,
 )
@@ -101,12 +102,13 @@ def subjects_of(session: Session, tenants: Sequence[str], place: Place) -> list[
     names = make_selection(tenants).names
     repository = surroundings(session, wanted=place is not Place.LIVE or session.fleet is not None)
     fleet = fleet_of(repository, session.fleet)
+    claimed = claims_in(repository, fleet)
     subjects = [
         Subject(
             tenant=tenant,
             repository=repository,
             fleet=fleet,
-            document=document_of(repository, tenant, fleet),
+            document=document_of(tenant, claimed),
         )
         for tenant in names
     ]
