@@ -14,6 +14,7 @@ from knobctl.text import count, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+    from threading import Event
 
     from knobctl.documents.model import Document
     from knobctl.engine.interface import Engine
@@ -55,6 +56,8 @@ class Probes:
         self._fleet = fleet
         self._root = root
         self._read: dict[str, tuple[Question, ...]] = {}
+        self._of: dict[tuple[str, ...], tuple[Question, ...]] = {}
+        """By files: tenants of one kind share their questions, however many they are."""
 
     @cached_property
     def _entries(self) -> list[Mapping[str, Any]]:
@@ -67,12 +70,16 @@ class Probes:
         Raises:
             InputError: If a file of questions cannot be read.
         """
-        found: dict[str, Question] = {}
-        for entry in self._entries:
-            if _concerns(entry, tenant, labels):
-                for question in self._questions(str(entry["questions"])):
+        files = tuple(
+            str(entry["questions"]) for entry in self._entries if _concerns(entry, tenant, labels)
+        )
+        if files not in self._of:
+            found: dict[str, Question] = {}
+            for file in files:
+                for question in self._questions(file):
                     found.setdefault(question.text, question)
-        return tuple(found.values())
+            self._of[files] = tuple(found.values())
+        return self._of[files]
 
     def _questions(self, path: str) -> tuple[Question, ...]:
         if path not in self._read:
@@ -153,14 +160,26 @@ def answers_under(
     return _answers(questions, found)
 
 
-def answers_in_force(engine: Engine, tenant: str, questions: Sequence[Question]) -> Answers:
+class AskingStoppedError(Exception):
+    """The run was asked to stop while it asked."""
+
+
+def answers_in_force(
+    engine: Engine, tenant: str, questions: Sequence[Question], stop: Event
+) -> Answers:
     """Ask what a tenant is answered under the set in force, as its users are.
 
     Raises:
         NotOfferedError: If the engine does not retrieve.
         EngineError: If it cannot be asked.
+        AskingStoppedError: If `stop` is set meanwhile.
     """
-    return _answers(questions, [engine.assemble(tenant, {"task": one.text}) for one in questions])
+    found = []
+    for one in questions:
+        if stop.is_set():
+            raise AskingStoppedError
+        found.append(engine.assemble(tenant, {"task": one.text}))
+    return _answers(questions, found)
 
 
 def _answers(questions: Sequence[Question], given: Iterable[Mapping[str, Any]]) -> Answers:

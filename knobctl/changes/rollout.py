@@ -9,7 +9,7 @@ from knobctl.changes.guard_metrics import Wave, judged
 from knobctl.changes.outcomes import Outcome
 from knobctl.changes.probing import Answers, Question, answers_under
 from knobctl.changes.watching import asked_of
-from knobctl.changes.waves import waves_of
+from knobctl.changes.waves import in_turns, waves_of
 from knobctl.engine.interface import NotOfferedError
 from knobctl.errors import RefusedError
 from knobctl.text import count, joined, visible
@@ -36,9 +36,9 @@ class Rollout:
     nobody: tuple[str, ...] = ()
     """Labels that were asked for and that no tenant has which changes."""
     questions: Mapping[str, tuple[Question, ...]]
-    """By tenant of a wave that has probes."""
+    """By tenant of a wave that is asked."""
     before: Mapping[str, Answers]
-    """By tenant of a wave that has probes."""
+    """By tenant of a wave that is asked."""
     parallelism: int
     begun: BegunWaves | None = None
     """What an earlier attempt did; None where this is the first."""
@@ -60,6 +60,7 @@ class Rollout:
             "labels": list(canary.labels),
             "bake": canary.bake,
             "max_worse": canary.max_worse,
+            "most": canary.most,
         }
 
     @property
@@ -135,7 +136,7 @@ def prepared_rollout(
         groups=tuple(groups),
         rest=tuple(one for one in tenants if one.tenant not in names),
         nobody=nobody,
-        questions={name: asked[name] for name in sorted(names) if asked[name]},
+        questions=_questions(groups, canary, asked),
         before={},
         parallelism=parallelism,
     )
@@ -174,12 +175,25 @@ def resumed_rollout(
         canary=begun.canary,
         groups=begun.groups,
         rest=tuple(one for one in tenants if one.tenant not in names),
-        questions={name: asked[name] for name in sorted(names) if asked[name]},
+        questions=_questions(begun.groups, begun.canary, asked),
         before={},
         parallelism=parallelism,
         begun=begun,
     )
     return _asked_before(rollout, engine)
+
+
+def _questions(
+    groups: Sequence[Group], canary: Canary, asked: Mapping[str, tuple[Question, ...]]
+) -> dict[str, tuple[Question, ...]]:
+    """What is asked of whom: of each wave those that have probes, and no more than were asked for."""
+    found: dict[str, tuple[Question, ...]] = {}
+    for group in groups:
+        watched = [one for one in group.tenants if asked[one.tenant]]
+        if canary.most is not None:
+            watched = in_turns(watched, lambda _: True)[: canary.most]
+        found |= {one.tenant: asked[one.tenant] for one in watched}
+    return found
 
 
 def _refuse_unwatched(number: int, group: Group, asked: Mapping[str, tuple[Question, ...]]) -> None:

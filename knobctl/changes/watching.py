@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Final
 from knobctl.changes.apply import OnConflict
 from knobctl.changes.guard_metrics import Wave, judged
 from knobctl.changes.outcomes import Outcome
-from knobctl.changes.probing import Answers, answers_in_force, answers_under
+from knobctl.changes.probing import (
+    Answers,
+    AskingStoppedError,
+    answers_in_force,
+    answers_under,
+)
 from knobctl.changes.waves import EVERY_S
 from knobctl.errors import EngineError
 from knobctl.text import count
@@ -23,7 +28,6 @@ if TYPE_CHECKING:
     from knobctl.changes.plan import TenantPlan
     from knobctl.changes.rollout import Rollout
     from knobctl.changes.waves import Group
-    from knobctl.engine.interface import Engine
 
 TELL_EVERY_S: Final = 300.0
 """How often a long bake says that it is still going on."""
@@ -113,7 +117,9 @@ def _baked(
     while True:
         begun = watch.clock()
         try:
-            after = _round(asked, before, rollout, push.engine)
+            after = _round(asked, before, rollout, push)
+        except AskingStoppedError:
+            return replace(found, verdict="interrupted")
         except EngineError as error:
             why = f"the probes could not be asked: {error.message}"
             return replace(found, verdict="not asked", why=why)
@@ -134,13 +140,13 @@ def _baked(
 
 
 def _round(
-    asked: Sequence[TenantPlan], before: dict[str, Answers], rollout: Rollout, engine: Engine
+    asked: Sequence[TenantPlan], before: dict[str, Answers], rollout: Rollout, push: Push
 ) -> dict[str, Answers]:
     """Ask once. Where documents came or went meanwhile, both sets are asked on what there is now."""
-    questions = rollout.questions
+    questions, engine, stop = rollout.questions, push.engine, push.stop
     after = asked_of(
         asked,
-        lambda one: answers_in_force(engine, one.tenant, questions[one.tenant]),
+        lambda one: answers_in_force(engine, one.tenant, questions[one.tenant], stop),
         rollout.parallelism,
     )
     moved = [

@@ -40,6 +40,8 @@ class Canary:
     """Whose tenants are a wave each, in this order: `region=eu`."""
     bake: str
     max_worse: str
+    most: int | None = None
+    """How many tenants of a wave are asked at most; None for all that have probes."""
 
     @property
     def bake_s(self) -> int:
@@ -112,6 +114,7 @@ def begun_waves(run: Run, plan: Plan, rest: Rest) -> BegunWaves | None:
             labels=tuple(record["labels"]),
             bake=record["bake"],
             max_worse=record["max_worse"],
+            most=record["most"],
         ),
         groups=tuple(groups),
         judged=run.judged,
@@ -198,14 +201,28 @@ def _by_name(tenants: Sequence[TenantPlan]) -> tuple[TenantPlan, ...]:
 def _sized(
     group: Group, sizes: Sequence[str], watched: Callable[[TenantPlan], bool]
 ) -> list[Group]:
-    """The first tenants of a group, by sizes.
+    """The first tenants of a group, by sizes."""
+    ordered = in_turns(group.tenants, watched)
+    ends = sorted((size_of(size, len(ordered)), size) for size in sizes)
+    starts = [0, *(end for end, _ in ends)]
+    return [
+        Group(size=size, label=group.label, tenants=_by_name(ordered[start:end]))
+        for start, (end, size) in zip(starts, ends, strict=False)
+        if end > start
+    ]
+
+
+def in_turns(
+    tenants: Sequence[TenantPlan], watched: Callable[[TenantPlan], bool]
+) -> list[TenantPlan]:
+    """Put tenants in an order of which any beginning shows much.
 
     Those that have probes come first. Among them every kind of change comes once before one comes
     twice, the kind of most tenants first; within a kind the digest of the name decides, so that no
     wave is the beginning of the alphabet.
     """
     kinds: dict[tuple[tuple[str, str], ...], list[TenantPlan]] = defaultdict(list)
-    for one in group.tenants:
+    for one in tenants:
         kinds[tuple((change.field_path, change.op.value) for change in one.changes)].append(one)
     turns: list[tuple[bool, int, int, str, TenantPlan]] = []
     for same in kinds.values():
@@ -214,14 +231,7 @@ def _sized(
             unwatched = not watched(one)
             turns.append((unwatched, seen[unwatched], -len(same), _digest(one.tenant), one))
             seen[unwatched] += 1
-    ordered = [one for *_, one in sorted(turns, key=lambda turn: turn[:4])]
-    ends = sorted((size_of(size, len(ordered)), size) for size in sizes)
-    starts = [0, *(end for end, _ in ends)]
-    return [
-        Group(size=size, label=group.label, tenants=_by_name(ordered[start:end]))
-        for start, (end, size) in zip(starts, ends, strict=False)
-        if end > start
-    ]
+    return [one for *_, one in sorted(turns, key=lambda turn: turn[:4])]
 
 
 def _digest(name: str) -> str:

@@ -80,6 +80,7 @@ def command(
     max_pruned: int | None,
     canary: tuple[str, ...],
     wave: tuple[str, ...],
+    watch: int | None,
     bake: str | None,
     max_worse: str | None,
     parallelism: int,
@@ -107,7 +108,7 @@ def command(
         dry_run=dry_run,
         on_conflict=on_conflict,
         parallelism=parallelism,
-        canary=canary_of(canary, wave, bake, max_worse, resumes=resume is not None),
+        canary=canary_of(canary, wave, watch, bake, max_worse, resumes=resume is not None),
     )
     read_allowances(allow)
     if max_share:

@@ -22,7 +22,7 @@ MAX_WORSE = "2%"
 
 
 def canary_options(function: F) -> F:
-    """Give a command `--canary`, `--wave`, `--bake` and `--max-worse`; it receives them by these names."""
+    """Give a command `--canary`, `--wave`, `--watch`, `--bake` and `--max-worse`, by these names."""
     options = [
         click.option(
             "--canary",
@@ -37,6 +37,12 @@ def canary_options(function: F) -> F:
             metavar="LABEL=VALUE",
             help="Write the tenants with this label as a wave that is watched so, before all others; repeatable, "
             "in this order. A --canary beside it is taken of the first one's tenants.",
+        ),
+        click.option(
+            "--watch",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Ask the questions of no more than N tenants of each wave; all that have some where nothing says.",
         ),
         click.option(
             "--bake",
@@ -58,6 +64,7 @@ def canary_options(function: F) -> F:
 def canary_of(
     sizes: tuple[str, ...],
     labels: tuple[str, ...],
+    watch: int | None,
     bake: str | None,
     max_worse: str | None,
     *,
@@ -73,9 +80,10 @@ def canary_of(
     from knobctl.checks.selecting import make_selection
 
     if not (sizes or labels):
-        if bake is not None or max_worse is not None:
-            name = "--bake" if bake is not None else "--max-worse"
-            raise UsageError(f"{name} says nothing without --canary or --wave")
+        said = {"--watch": watch, "--bake": bake, "--max-worse": max_worse}
+        for name, value in said.items():
+            if value is not None:
+                raise UsageError(f"{name} says nothing without --canary or --wave")
         return None
     if resumes:
         raise UsageError(
@@ -87,7 +95,13 @@ def canary_of(
     make_selection(labels=labels)
     seconds(bake or BAKE)
     share(max_worse or MAX_WORSE)
-    return Canary(sizes=sizes, labels=labels, bake=bake or BAKE, max_worse=max_worse or MAX_WORSE)
+    return Canary(
+        sizes=sizes,
+        labels=labels,
+        bake=bake or BAKE,
+        max_worse=max_worse or MAX_WORSE,
+        most=watch,
+    )
 
 
 def in_waves(

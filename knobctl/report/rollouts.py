@@ -139,6 +139,7 @@ def rollout_json(rollout: Rollout, rolled: Rolled | None) -> dict[str, Any]:
         "canary": list(canary.sizes),
         "wave": list(canary.labels),
         "nobody": list(rollout.nobody),
+        "watch": canary.most,
         "bake_s": canary.bake_s,
         "max_worse": canary.max_worse,
         "waves": [

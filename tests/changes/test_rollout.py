@@ -202,6 +202,7 @@ def rolled(
     canary: Canary,
     *,
     stop_at: float | None = None,
+    stop_when_told: bool = False,
     unknown: Mapping[str, str] | None = None,
 ) -> tuple[Rolled, list[str]]:
     """Push a harmless change to three tenants in waves, on a clock that only a pause moves."""
@@ -234,7 +235,13 @@ def rolled(
             journal=journal,
             stop=stop,
         )
-        watch = Watch(clock=lambda: now[0], pause=pause, tell=said.append)
+
+        def tell(words: str) -> None:
+            said.append(words)
+            if stop_when_told:
+                stop.set()
+
+        watch = Watch(clock=lambda: now[0], pause=pause, tell=tell)
         return roll_out(rollout, push, watch, lambda _: None), said
 
 
@@ -267,6 +274,16 @@ def test_what_could_not_be_taken_back_exactly_is_not_written(store: Path, tmp_pa
     canary = Canary(sizes=("1",), bake="0s", max_worse="2%")
     with pytest.raises(RefusedError, match="once written over, they cannot be taken back"):
         rolled(store, tmp_path, canary, unknown={"newKnob": "1"})
+
+
+def test_a_request_to_stop_ends_a_round_of_questions(store: Path, tmp_path: Path) -> None:
+    """It is not waited for all the questions of a wave."""
+    canary = Canary(sizes=("3",), bake="1h", max_worse="2%")
+    found, said = rolled(store, tmp_path, canary, stop_when_told=True)
+    assert [(one.verdict, one.rounds) for one in found.waves] == [("interrupted", 0)]
+    assert {one.outcome for one in found.outcomes} == {Outcome.APPLIED}
+    assert len(said) == 1
+    assert found.unjudged == ("a", "b", "c")
 
 
 def test_a_request_to_stop_ends_the_bake_at_once(store: Path, tmp_path: Path) -> None:

@@ -504,6 +504,25 @@ def test_a_wave_by_label_is_watched_by_those_of_its_tenants_that_have_probes(
     assert "wave 1: 2 tenants written, 1 of them watched; asking 3 questions" in result.err
 
 
+def test_no_more_tenants_of_a_wave_are_asked_than_is_said(fleet: Inside) -> None:
+    """The same ones when it is resumed; every kind of change is among them before one comes twice."""
+    labelled(
+        fleet,
+        acme=f"a: {HARMLESS}",
+        bolt="a: rrf_k: 31",
+        cork="a: mmr_lambda: 0.6",
+        delta=f"b: {HARMLESS}",
+    )
+    waves = ("--wave", "region=a", "--watch", "2")
+    run = died(fleet, *waves, *NOW, at=judged(1), noted=False)
+    answer = pushed(fleet, "--resume", run["run"], *ENGINE, code=0)
+    (told,) = answer["rollout"]["waves"]
+    assert (answer["rollout"]["watch"], told["watched"], told["questions"]) == (2, 2, 6)
+    assert len(told["tenants"]) == 3
+    result = fleet("apply", "--resume", run["run"], *ENGINE)
+    assert "nothing is left" in result.out
+
+
 def test_a_simulation_says_when_it_would_stop_and_what_it_would_cost(fleet: Inside) -> None:
     """The waves after it are asked too; where all hold, the time of all bakes."""
     labelled(
@@ -590,6 +609,8 @@ def test_the_rest_is_not_written_where_no_wave_was(
         (("--canary", "1", "--bake", "ten"), "'ten' is no duration"),
         (("--canary", "1", "--max-worse", "2"), "'2' is no share"),
         (("--bake", "10m"), "--bake says nothing without --canary or --wave"),
+        (("--watch", "1"), "--watch says nothing without --canary or --wave"),
+        (("--canary", "1", "--watch", "0"), "0 is not in the range"),
         (("--max-worse", "1%"), "--max-worse says nothing without --canary or --wave"),
         (("--canary", "1", "--resume", "abc"), "a run is resumed as it was begun"),
         (("--wave", "region"), "'region'"),
@@ -904,6 +925,29 @@ def test_what_cannot_be_found_out_is_taken_back_by_a_resume(
     answer = pushed(fleet, "--resume", run["run"], *ENGINE, code=11)
     assert outcomes(answer) == {"acme": "rolled_back", "bolt": "rolled_back"}
     assert fleet.live("bolt") == {"rrf_k": 50}
+
+
+@pytest.mark.slow
+def test_a_bake_that_is_killed_is_resumed(fleet: Inside) -> None:
+    """SIGKILL, nothing noted after the write: judged again with its whole bake, then the rest."""
+    wish(fleet, acme=HARMLESS, bolt=HARMLESS)
+    command = [sys.executable, "-c", "from knobctl.cli.main import main; main()", "apply"]
+    with subprocess.Popen(
+        [*command, "--canary", "1", "--bake", "3s", *YES],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as process:
+        assert process.stderr
+        assert "asking 3 questions, every 30 s for 3s" in process.stderr.readline()
+        process.kill()
+    run = listed(fleet)
+    assert (run["state"], run["outcomes"]) == ("unfinished", {"applied": 1, "skipped": 1})
+    answer = pushed(fleet, "--resume", run["run"], *ENGINE, code=0)
+    assert answer["rollout"]["waves"][0]["rounds"] == 2
+    assert set(outcomes(answer).values()) == {"applied"}
+    assert len(fleet.events("acme")) + len(fleet.events("bolt")) == 4
 
 
 @pytest.mark.slow
