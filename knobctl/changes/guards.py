@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from knobctl.changes.audit_reasons import audit_reason
 from knobctl.documents.model import exact_number
 from knobctl.documents.patterns import matches_whole
 from knobctl.errors import UsageError
@@ -28,9 +28,6 @@ GUARDS: Final = (*NUMBERS, "protected", "freeze", "stop")
 """The guards that `--allow GUARD=VALUE` can acknowledge."""
 _NAMED: Final = 5
 """How many tenants a refusal names."""
-_TICKET: Final = re.compile(r"[!-Z\\^-~]{1,100}")
-_TAGS: Final = ("[ticket:", "[allowed:")
-"""How what knobctl itself puts into an audit reason begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,42 +60,6 @@ class Verdict:
         return audit_reason(
             given, ticket, [refusal.allowance or refusal.guard for refusal in self.allowed]
         )
-
-
-def audit_reason(given: str | None, ticket: str | None, allowed: Sequence[str] = ()) -> str:
-    """Write an audit reason: `why [ticket: OPS-7] [allowed: max_tenants=812]`, each part where there is one."""
-    parts = [given or ""]
-    parts += [f"[ticket: {ticket}]"] if ticket else []
-    parts += [f"[allowed: {', '.join(allowed)}]"] if allowed else []
-    return " ".join(filter(None, parts))
-
-
-def read_ticket(text: str) -> str:
-    """Read `--ticket ID`.
-
-    Raises:
-        UsageError: If it could not be told from what stands around it in an audit reason.
-    """
-    if not _TICKET.fullmatch(text):
-        raise UsageError(
-            f"--ticket {text!r} must be 1 to 100 visible ASCII characters, none of them a space, [ or ]"
-        )
-    return text
-
-
-def read_reason(text: str) -> str:
-    """Read `--reason TEXT`.
-
-    Raises:
-        UsageError: If it would pass for what knobctl itself puts into an audit reason.
-    """
-    found = next((tag for tag in _TAGS if tag in text), None)
-    if found:
-        raise UsageError(
-            f"--reason holds {found!r}, which in an audit event stands for what knobctl was told otherwise",
-            hint="name a ticket with --ticket ID, acknowledge with --allow GUARD=VALUE",
-        )
-    return text
 
 
 def read_allowances(texts: Iterable[str]) -> frozenset[str]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from knobctl.changes.apply import OnConflict, apply_plan
+from knobctl.changes.audit_reasons import audit_reason
 from knobctl.changes.diff import diff_sets
-from knobctl.changes.guards import audit_reason
 from knobctl.changes.journal_writing import JournalError
 from knobctl.changes.outcomes import Outcome, TenantOutcome, taken_back
 from knobctl.changes.plan import TenantPlan

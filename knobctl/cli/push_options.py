@@ -34,7 +34,7 @@ class PushOptions:
 def _reason(_ctx: click.Context, _param: click.Parameter, text: str | None) -> str | None:
     if not text:
         return text
-    from knobctl.changes.guards import read_reason
+    from knobctl.changes.audit_reasons import read_reason
 
     return read_reason(text)
 
@@ -42,7 +42,7 @@ def _reason(_ctx: click.Context, _param: click.Parameter, text: str | None) -> s
 def _ticket(_ctx: click.Context, _param: click.Parameter, text: str | None) -> str | None:
     if text is None:
         return None
-    from knobctl.changes.guards import read_ticket
+    from knobctl.changes.audit_reasons import read_ticket
 
     return read_ticket(text)
 

@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from knobctl.changes.guards import judge, percent, read_allowances, read_reason, read_ticket
+from knobctl.changes.audit_reasons import read_reason, read_ticket
+from knobctl.changes.guards import judge, percent, read_allowances
 from knobctl.changes.limits import ContextRules, Limits, limits_of, moment, share
 from knobctl.changes.plan import TenantPlan, plan_tenant
 from knobctl.documents.kinds import sort_documents

@@ -1,0 +1,51 @@
+"""What an audit event says a push was for: why, the ticket, and what was acknowledged. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from knobctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TICKET: Final = re.compile(r"[!-Z\\^-~]{1,100}")
+_TAGS: Final = ("[ticket:", "[allowed:")
+"""How what knobctl itself puts into an audit reason begins."""
+
+
+def audit_reason(given: str | None, ticket: str | None, allowed: Sequence[str] = ()) -> str:
+    """Write an audit reason: `why [ticket: OPS-7] [allowed: max_tenants=812]`, each part where there is one."""
+    parts = [given or ""]
+    parts += [f"[ticket: {ticket}]"] if ticket else []
+    parts += [f"[allowed: {', '.join(allowed)}]"] if allowed else []
+    return " ".join(filter(None, parts))
+
+
+def read_ticket(text: str) -> str:
+    """Read `--ticket ID`.
+
+    Raises:
+        UsageError: If it could not be told from what stands around it in an audit reason.
+    """
+    if not _TICKET.fullmatch(text):
+        raise UsageError(
+            f"--ticket {text!r} must be 1 to 100 visible ASCII characters, none of them a space, [ or ]"
+        )
+    return text
+
+
+def read_reason(text: str) -> str:
+    """Read `--reason TEXT`.
+
+    Raises:
+        UsageError: If it would pass for what knobctl itself puts into an audit reason.
+    """
+    found = next((tag for tag in _TAGS if tag in text), None)
+    if found:
+        raise UsageError(
+            f"--reason holds {found!r}, which in an audit event stands for what knobctl was told otherwise",
+            hint="name a ticket with --ticket ID, acknowledge with --allow GUARD=VALUE",
+        )
+    return text
