@@ -77,7 +77,8 @@ def watched(
     there = {one.tenant for one in written if one.outcome is not Outcome.CONFLICT}
     if not there:
         return unwatched(group, "passed over")
-    asked = [one for one in group.tenants if one.tenant in there & rollout.questions.keys()]
+    there_and_asked = there & rollout.questions.keys()
+    asked = [one for one in group.tenants if one.tenant in there_and_asked]
     once_more = rollout.begun is not None and number <= rollout.begun.judged
     if not asked and once_more:
         return unwatched(group, "held")
