@@ -78,15 +78,30 @@ def test_processes_lose_no_update(
     assert broken_links(events) == []
 
 
+def write_often(service: KnobsService, actor: str, times: int) -> None:
+    """Write without looking; where a busy store lets nobody in for long, again with the same key."""
+    for number in range(times):
+        key = f"{actor}-{number}"
+        while True:
+            try:
+                service.update(
+                    local_caller(actor), "acme", {"rrf_k": number + 1}, idempotency_key=key
+                )
+            except ServiceError as error:
+                if error.code != Code.UNAVAILABLE:
+                    raise
+            else:
+                break
+
+
 WRITING = """
 import sys
 from datetime import UTC, datetime
 from knobctl.knobs import load_catalogue
-from knobctl.server.auth import local_caller
 from knobctl.server.knobs import open_service
+from tests.server.test_concurrency import write_often
 service = open_service(sys.argv[1], load_catalogue(), clock=lambda: datetime.now(UTC))
-for number in range(int(sys.argv[3])):
-    service.update(local_caller(sys.argv[2]), "acme", {"rrf_k": number + 1})
+write_often(service, sys.argv[2], int(sys.argv[3]))
 """
 
 
@@ -102,12 +117,9 @@ def test_sixteen_writers_make_one_chain(
     command = [sys.executable, "-c", WRITING, f"embedded:{path}"]
     running = [subprocess.Popen([*command, f"process {n}", str(each)]) for n in range(8)]
 
-    def write(actor: str) -> None:
-        for number in range(each):
-            service.update(local_caller(actor), "acme", {"rrf_k": number + 1})
-
     with ThreadPoolExecutor(8) as pool:
-        for finished in [pool.submit(write, f"thread {n}") for n in range(8)]:
+        work = [pool.submit(write_often, service, f"thread {n}", each) for n in range(8)]
+        for finished in work:
             finished.result()
     assert [process.wait(timeout=1000) for process in running] == [0] * 8
     events: list[dict[str, Any]] = []
