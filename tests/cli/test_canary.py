@@ -417,11 +417,12 @@ def test_a_dry_run_shows_the_waves_and_what_they_would_come_to(fleet: Inside) ->
     assert state(fleet) == before
 
 
-def test_a_plan_file_goes_in_waves_too(fleet: Inside) -> None:
-    """As any other push."""
-    wish(fleet, acme=SILENT, bolt=SILENT)
+@pytest.mark.parametrize("waves", [("--canary", "1"), ("--wave", "region=a")])
+def test_a_plan_file_goes_in_waves_too(fleet: Inside, waves: tuple[str, ...]) -> None:
+    """As any other push; the plan knows the labels."""
+    labelled(fleet, acme=f"a: {SILENT}", bolt=f"b: {SILENT}")
     assert fleet("plan", "-o", "p.json", *ENGINE).code == 0
-    answer = pushed(fleet, "p.json", "--canary", "1", *NOW, code=11)
+    answer = pushed(fleet, "p.json", *waves, *NOW, code=11)
     assert sorted(outcomes(answer).values()) == ["rolled_back", "skipped"]
 
 
