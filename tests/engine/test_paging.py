@@ -176,6 +176,24 @@ def test_a_failure_of_a_page_that_was_asked_for_ahead_is_told_when_it_is_its_tur
     assert got == listing.names[:FIRST_PAGE]
 
 
+def test_events_of_one_tenant_are_asked_for_as_they_are_wanted() -> None:
+    """Many tenants are read beside each other: a page ahead for each would be a storm."""
+    listing = Listing(0)
+
+    def events(request: Mapping[str, Any]) -> tuple[int, Any]:
+        listing.asked.append(request)
+        more = {} if request.get("pageToken") else {"nextPageToken": "more"}
+        return 200, {"events": [{"tenantId": "acme"}], **more}
+
+    listing.answer = events  # type: ignore[method-assign]  # this engine answers in its own way
+    with client_of(listing) as engine:
+        found = engine.audit_events("acme")
+        next(found)
+        assert not any(thread.name == "knobctl-page" for thread in threading.enumerate())
+        assert len(listing.asked) == 1
+        assert len(list(found)) == 1
+
+
 def test_a_list_that_is_given_up_leaves_nothing_open() -> None:
     """Neither a thread that waits nor a connection."""
     listing = Listing(FIRST_PAGE + 1)
