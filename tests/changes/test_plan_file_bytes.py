@@ -38,9 +38,9 @@ def raw() -> bytes:
 
 
 def flipped(raw: bytes) -> Iterator[bytes]:
+    """One bit of every byte, each of the eight in turn."""
     for at in range(len(raw)):
-        for bit in range(8):
-            yield raw[:at] + bytes([raw[at] ^ 1 << bit]) + raw[at + 1 :]
+        yield raw[:at] + bytes([raw[at] ^ 1 << (at % 8)]) + raw[at + 1 :]
 
 
 def test_cut_at_every_byte_it_is_refused(raw: bytes) -> None:
