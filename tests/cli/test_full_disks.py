@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knobctl.changes import journal_writing
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.killing import in_child
 from tests.cli.privileges import as_anybody
@@ -158,9 +157,7 @@ def _failing_flush(number: int) -> Callable[[], None]:
         flush(handle)
 
     def prepare() -> None:
-        pytest.MonkeyPatch().setattr(
-            journal_writing.os, "fsync", failing
-        )  # the child is ours alone
+        pytest.MonkeyPatch().setattr(os, "fsync", failing)  # the child is ours alone
 
     return prepare
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ import pytest
 from knobctl.knobs import load_catalogue
 from knobctl.server.knobs import open_service
 from tests.cli.engines import fits
+from tests.cli.killing import in_child
 from tests.cli.test_resume import ANNA, fleet_of, live_sets, over_http, runs, started
 from tests.engine.cutting import Cut, CuttingProxy
 from tests.engine.rates import most_in_a_second
@@ -30,14 +32,16 @@ PUSH = ("apply", "t", "--yes", "--reason", "why", "--parallelism", "16")
 
 
 @contextmanager
-def watched(inside: Inside, tmp_path: Path) -> Iterator[tuple[KnobsService, CuttingProxy, Any]]:
+def watched(
+    inside: Inside, tmp_path: Path, kind: type[CuttingProxy] = CuttingProxy
+) -> Iterator[tuple[KnobsService, CuttingProxy, Any]]:
     """An engine behind a proxy that sees when calls come; the service, the proxy, and the options."""
     store = f"embedded:{tmp_path / 'served.db'}"
     service = open_service(store, load_catalogue(), clock=lambda: datetime.now(UTC))
     with (
         closing(service),
         served(service) as address,
-        CuttingProxy(address) as proxy,
+        kind(address) as proxy,
     ):
         yield service, proxy, over_http(inside, service, proxy.url)
 
@@ -55,6 +59,61 @@ def test_the_workers_of_an_apply_keep_the_rate_together(inside: Inside, tmp_path
         took = proxy.arrivals[-1] - proxy.arrivals[0]
         assert 60 < len(proxy.arrivals) / took <= 81
         assert most_in_a_second(proxy.arrivals) <= 96  # the machine may be busy; see test_pace
+
+
+class Storm(CuttingProxy):
+    """Turns every call away, with 429 and 503 by turns, until a time."""
+
+    until = 0.0
+
+    def next_cut(self, path: str) -> Cut | None:
+        super().next_cut(path)
+        if time.monotonic() > self.until:
+            return None
+        return Cut.LATER if len(self.arrivals) % 2 else Cut.TOO_MANY
+
+
+def stormy(seconds: float) -> Any:
+    """How long a storm lasts; the long one is slow."""
+    return pytest.param(seconds, marks=pytest.mark.slow if seconds > 5 else ())
+
+
+@pytest.mark.parametrize("seconds", [stormy(1.0), stormy(30.0)])
+def test_fifty_workers_outlast_a_storm_under_their_rate(
+    inside: Inside, tmp_path: Path, seconds: float
+) -> None:
+    """P24: nothing is given up, nothing is written twice, and the engine is never pressed."""
+    sets = fleet_of(inside, 60)
+    with watched(inside, tmp_path, Storm) as (service, proxy, engine):
+        assert isinstance(proxy, Storm)
+        proxy.until = time.monotonic() + seconds
+        result = inside(*PUSH, "--parallelism", "50", "--rate", "50", *engine)
+        assert result.code == 0, result.err
+        assert len(service.audit_events(ANNA).items) == len(sets)
+        most = most_in_a_second(proxy.arrivals)
+    print(f"{seconds:g} s of refusals, 50 workers: {len(proxy.arrivals)} calls, {most} in a second")
+    assert most <= 55
+
+
+@pytest.mark.slow
+def test_fifty_commands_that_are_started_together_outlast_a_storm(
+    inside: Inside, tmp_path: Path
+) -> None:
+    """P24: each has a rate of its own, and all of them together no more than all rates; 30 s of refusals."""
+    with watched(inside, tmp_path, Storm) as (service, proxy, engine):
+        assert isinstance(proxy, Storm)
+        _, url, *token = engine
+        inside("context", "add", "one", "--engine", url, *token, "--rate", "2")
+        proxy.until = time.monotonic() + 30
+        line = ("set", "{}", "rrf_k=30", "--yes", "--reason", "why", "--context", "one")
+        with ThreadPoolExecutor(50) as pool:
+            lines = [tuple(word.format(f"t{number}") for word in line) for number in range(50)]
+            ended = list(pool.map(lambda words: in_child(words, lambda: None), lines))
+        assert ended == [(0, said) for _, said in ended]
+        assert len(service.audit_events(ANNA).items) == 50
+        most = most_in_a_second(proxy.arrivals)
+    print(f"30 s of refusals, 50 commands: {len(proxy.arrivals)} calls, at most {most} in a second")
+    assert most <= 110
 
 
 def test_a_context_has_a_rate_and_a_flag_beats_it(

@@ -20,6 +20,10 @@ class Cut(Enum):
     AFTER_THE_REPLY = "the whole answer is sent, and whether it arrives is left to the network"
     LATER = "503 with Retry-After, and the engine never sees the call"
     GATEWAY = "502, and the engine never sees the call"
+    TOO_MANY = "429 with Retry-After, and the engine never sees the call"
+
+
+_STATUSES = {Cut.LATER: 503, Cut.GATEWAY: 502, Cut.TOO_MANY: 429}
 
 
 class CuttingProxy:
@@ -82,8 +86,8 @@ class _Handler(BaseHTTPRequestHandler):
             case Cut.BEFORE_SENDING:
                 self.cut()
                 return
-            case Cut.LATER | Cut.GATEWAY:
-                self.reply(503 if cut is Cut.LATER else 502, b"later", {"Retry-After": "0"})
+            case Cut.LATER | Cut.GATEWAY | Cut.TOO_MANY:
+                self.reply(_STATUSES[cut], b"later", {"Retry-After": "0"})
                 return
             case _:
                 pass
