@@ -248,6 +248,8 @@ class Run:
     """How many waves were found well, from the first on."""
     taking_back: str | None = None
     """Why the run takes back what it has written; None where it does not."""
+    rolled_back: bool = False
+    """Whether a rollback has taken back what it had written, so that nobody writes its rest."""
     size: int
     """Bytes up to the end of the last record: what stands beyond was torn off."""
 
@@ -260,6 +262,8 @@ class Run:
     @property
     def left(self) -> list[str]:
         """The tenants that the run still has to write, or to find out about."""
+        if self.rolled_back:
+            return []
         if self.taking_back is not None:
             return [name for name, one in self.tenants.items() if one.is_to_be_taken_back]
         return [name for name, progress in self.tenants.items() if not progress.is_done]
@@ -268,7 +272,7 @@ class Run:
     def is_in_waves(self) -> bool:
         """Whether it has waves that were not all found well: what is left of it goes in waves too."""
         waves = len(self.rollout["waves"]) if self.rollout else 0
-        return self.taking_back is None and self.judged < waves
+        return not self.rolled_back and self.taking_back is None and self.judged < waves
 
     @property
     def written_in_waves(self) -> list[str]:
@@ -438,17 +442,15 @@ def _take(run: Run, record: Mapping[str, Any], body: bytes) -> None:
             takes_back = run.taking_back is not None
             run.tenants[intent.tenant] = Progress(intent=intent, takes_back=takes_back)
         case "outcome":
-            progress, outcome = run.tenants[record["tenant"]], _outcome(record)
-            if progress.takes_back and progress.intent:
-                outcome = taken_back(outcome, progress.intent.base_revision)
-            progress.outcome = outcome
-            progress.drop_intent()
+            _take_outcome(run.tenants[record["tenant"]], _outcome(record))
         case "rollout":
             run.rollout = record
         case "judged":
             run.judged += 1
         case "taking_back":
             run.taking_back = record["why"]
+        case "rolled_back":
+            run.rolled_back = True
         case "resume":
             run.allowed |= set(record["allowed"])
         case _:
@@ -459,6 +461,13 @@ def _take_tenants(run: Run, planned: Sequence[Mapping[str, Any]], body: bytes) -
     run.tenants |= {entry["tenant"]: Progress() for entry in planned}
     run.planned.append(body)
     run.awaited -= len(planned)
+
+
+def _take_outcome(progress: Progress, outcome: TenantOutcome) -> None:
+    if progress.takes_back and progress.intent:
+        outcome = taken_back(outcome, progress.intent.base_revision)
+    progress.outcome = outcome
+    progress.drop_intent()
 
 
 def _outcome(record: Mapping[str, Any]) -> TenantOutcome:

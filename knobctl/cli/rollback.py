@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -15,17 +16,19 @@ from knobctl.cli.push_options import PushOptions, consent_options, parallelism_o
 from knobctl.cli.pushing import push
 from knobctl.cli.selection import complete_runs, complete_tenants
 from knobctl.cli.session import Session
-from knobctl.errors import EngineError, UsageError
+from knobctl.errors import EngineError, ExitCode, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from knobctl.changes.file_edits import FileEdit
     from knobctl.changes.journal import Run
+    from knobctl.changes.journal_writing import Journal
     from knobctl.changes.rollback import Target
     from knobctl.changes.single import LiveChange
     from knobctl.engine.interface import LiveSet
-    from knobctl.errors import ExitCode
+
+_NOTHING_WRITTEN: Final = frozenset({ExitCode.ENGINE, ExitCode.CONFLICT})
 
 
 @click.command(name="rollback")
@@ -79,8 +82,8 @@ def command(
     options = PushOptions(
         yes=yes, reason=reason, ticket=ticket, allow=allow, dry_run=dry_run, parallelism=parallelism
     )
-    with Session(settings) as session:
-        found = _run(session, run) if run else None
+    with Session(settings) as session, ExitStack() as held:
+        found, journal = _run(session, run, held) if run else (None, None)
         names = written_by(found, tenants) if found else tenants
         subjects = subjects_of(session, names, Place.LIVE)
         live = read_all(session.engine, names, workers=parallelism)
@@ -100,7 +103,7 @@ def command(
             return answer_errors(session, "rollback", report)
         refuse_unread(subjects[0].repository, subjects[0].fleet)
         limits = limits_for(session, subjects[0].fleet)
-        return push(
+        code = push(
             session,
             Proposal(
                 command="rollback",
@@ -113,22 +116,35 @@ def command(
             ),
             options,
         )
+        if found and journal and not (tenants or dry_run or code in _NOTHING_WRITTEN):
+            _give_up(session, found, journal)
+        return code
 
 
-def _run(session: Session, name: str) -> Run:
-    """Read the run that is taken back.
+def _run(session: Session, name: str, held: ExitStack) -> tuple[Run, Journal]:
+    """Read the run that is taken back, and hold it, so that nobody goes on with it meanwhile.
 
     Raises:
         UsageError: If there is none, or it wrote to another engine than the one that is chosen.
+        ConflictError: If another process is writing it.
     """
     from knobctl.cli.planned import refuse_other_engine
     from knobctl.cli.pushing import runs_of
     from knobctl.cli.resuming import refuse_other_folder
 
-    run = runs_of(session).read(name)
+    run, journal = runs_of(session).reopen(name)
+    held.enter_context(closing(journal))
     refuse_other_folder(session, run)
     refuse_other_engine(session, run.heading.engine, f"run {run.heading.run} was")
-    return run
+    return run, journal
+
+
+def _give_up(session: Session, run: Run, journal: Journal) -> None:
+    """Note in an unfinished run that it was taken back: its rest would make half a fleet of it."""
+    if not run.is_finished:
+        at = session.now().isoformat(timespec="seconds")
+        journal.begin({"kind": "rolled_back", "at": at, "actor": session.actor})
+        journal.end(left=0, ended_at=at, outcomes=run.tally())
 
 
 def _target(session: Session, live: LiveSet, to: str | None) -> Target:

@@ -135,7 +135,8 @@ def unfinished_words(run: Run, now: datetime) -> str:
 
 def finished_words(run: Run) -> str:
     """Say that nothing is left of a run."""
-    return f"run {run.heading.run} is finished: {_counts(run.tally())}; nothing is left to write"
+    what = "was rolled back" if run.rolled_back else "is finished"
+    return f"run {run.heading.run} {what}: {_counts(run.tally())}; nothing is left to write"
 
 
 def runs_json(runs: Sequence[Run | Ended], *, under_way: Container[str], mark: Mark | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+
 import pytest
 
 from tests.cli.inside import ENGINE, Inside
@@ -209,6 +211,49 @@ def test_a_run_that_was_killed_is_taken_back_as_far_as_it_came(inside: Inside) -
     result = inside("rollback", "--run", last_run(inside), "--no-file", "--yes", *ENGINE)
     assert result.code == 0, result.err
     assert all(inside.live(f"t{number}") == {} for number in range(6))
+
+
+def killed_after_two(inside: Inside) -> str:
+    """A run of three tenants that is killed when two are written; gives its name."""
+    for number in range(3):
+        inside.write(f"t/t{number}.yaml", f"tenant: t{number}\nknobs: {{rrf_k: 30}}\n")
+    apply = ("apply", "t", "--yes", "--parallelism", "1", *ENGINE)
+    assert killed_at(inside, 7, *apply, noted=False)
+    return last_run(inside)
+
+
+def test_a_run_that_is_under_way_is_not_taken_back(inside: Inside) -> None:
+    """It would go on writing behind the rollback: 7, and how to stop it."""
+    run = killed_after_two(inside)
+    (journal,) = (inside.folder.parent / "home" / "state" / "knobctl" / "runs").glob("*.jsonl")
+    with journal.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        result = inside("rollback", "--run", run, "--no-file", "--yes", *ENGINE)
+    assert (result.code, f"knobctl runs --stop {run}" in result.err) == (7, True)
+    assert inside.live("t0") == {"rrf_k": 30}
+
+
+def test_nobody_writes_the_rest_of_a_run_that_was_taken_back(inside: Inside) -> None:
+    """Half a fleet would be left: its resume says so, and it is no unfinished run."""
+    run = killed_after_two(inside)
+    assert inside("rollback", "--run", run, "--no-file", "--yes", *ENGINE).code == 0
+    resumed = inside("apply", "--resume", run, *ENGINE)
+    assert resumed.out.startswith(f"run {run} was rolled back: ")
+    assert all(inside.live(f"t{number}") == {} for number in range(3))
+    states = {one["run"]: one["state"] for one in inside("runs", "--format", "json").json["runs"]}
+    assert states[run] == "finished"
+    assert inside("rollback", "--run", run, "--yes", *ENGINE).code == 7, "they were written since"
+
+
+@pytest.mark.parametrize("arguments", [("--dry-run",), ("t0", "--yes", "--no-file")])
+def test_a_run_of_which_a_part_is_taken_back_can_be_finished(
+    inside: Inside, arguments: tuple[str, ...]
+) -> None:
+    """What was named is back; the rest is the run's own."""
+    run = killed_after_two(inside)
+    assert inside("rollback", "--run", run, *arguments, *ENGINE).code == 0
+    assert inside("apply", "--resume", run, *ENGINE).code == 0
+    assert inside.live("t2") == {"rrf_k": 30}
 
 
 def test_an_engine_without_audit_events_is_taken_back_by_the_journal(inside: Inside) -> None:
