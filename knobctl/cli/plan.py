@@ -55,6 +55,8 @@ def command(
     """Show what apply would do, with hazards; -o keeps it as a file with digests."""
     if out == Path("-"):
         raise UsageError("-o names a file", hint="on standard output, as `document`: --format json")
+    if out:
+        _assert_writable(out)
     with Session(settings) as session:
         selection = selection_of((), labels, where)
         repository, fleet = choose(session, paths, tenant=tenant, selection=selection)
@@ -76,6 +78,17 @@ def command(
             }
         )
         return code
+
+
+def _assert_writable(path: Path) -> None:
+    """See that the plan can be written, before a whole fleet is read for it."""
+    from knobctl.documents.files import leads_to_a_stream, prove_room
+
+    try:
+        if not leads_to_a_stream(path):
+            prove_room(path.parent, 0)
+    except OSError as error:
+        raise UsageError(f"-o cannot write {path}: {error.strerror}") from error
 
 
 def _write(path: Path, file: PlanFile) -> None:

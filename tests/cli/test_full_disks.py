@@ -69,6 +69,15 @@ def test_where_the_file_cannot_be_edited_the_engine_is_not_written(
     assert [path.name for path in (repository.folder / "t").iterdir()] == ["acme.yaml"]
 
 
+def test_a_plan_that_cannot_be_written_is_not_made(inside: Inside) -> None:
+    """Nobody waits for a fleet to be read to hear that the folder is read-only."""
+    fleet_of(inside, 2)
+    (inside.folder / "out").mkdir(mode=0o500)
+    code, said = anybody(inside, "plan", "t", "-o", "out/p.json", *ENGINE)
+    assert (code, (inside.folder / "e.db").exists()) == (2, False)
+    assert "-o cannot write out/p.json: Permission denied" in said
+
+
 def test_a_pull_into_a_folder_that_cannot_be_written_writes_no_other_file(inside: Inside) -> None:
     """All files or none."""
     inside.write("knobctl.toml", "")
