@@ -16,6 +16,7 @@ from knobctl.cli.push_options import PushOptions, consent_options, parallelism_o
 from knobctl.cli.pushing import push
 from knobctl.cli.selection import complete_runs, complete_tenants
 from knobctl.cli.session import Session
+from knobctl.cli.unnamed_fleets import tell_unnamed_fleets
 from knobctl.errors import EngineError, ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ def command(
             return answer_errors(session, "rollback", report)
         refuse_unread(subjects[0].repository, subjects[0].fleet)
         limits = limits_for(session, subjects[0].fleet)
+        documents = [one.document for one in subjects if one.document is not None]
+        tell_unnamed_fleets(session, subjects[0].repository, documents, subjects[0].fleet)
         code = push(
             session,
             Proposal(

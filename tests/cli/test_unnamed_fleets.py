@@ -56,6 +56,12 @@ def test_a_change_of_one_tenant_says_so_too(fleet: Inside) -> None:
     assert fleet("set", "acme", "rrf_k=62", "--yes", "--fleet", "production", *ENGINE).err == ""
 
 
+def test_a_rollback_says_so_too(fleet: Inside) -> None:
+    """It is a push like any other."""
+    fleet("apply", "prod", "--yes", *ENGINE)
+    assert NOTE in said(fleet("rollback", "acme", "--no-file", "--yes", *ENGINE).err)
+
+
 def test_the_other_fleets_document_of_a_tenant_is_not_meant(fleet: Inside) -> None:
     """Staging and production claim one tenant; what is pushed is staging's."""
     fleet.write("fleets.yaml", 'fleet: staging\ninclude: ["stag/**"]\n')
