@@ -32,20 +32,22 @@ def command(settings: Settings, run: str | None, stop: bool, lift: bool) -> Exit
     became of it after. An unfinished run is finished with apply --resume RUN.
     --stop holds within a second and needs no network: writes in flight are finished and noted, no
     other is begun, taking back included. It reaches the runs of this user on this machine; where
-    knobctl itself cannot be started, making the file "stop" in the state folder does the same.
+    knobctl itself cannot be started, the file "stop" in its state folder does the same: on Linux
+    touch ~/.local/state/knobctl/stop
     """
     if lift and (stop or run):
         raise UsageError("--lift lets all runs begin again; it goes with nothing else")
-    from knobctl.cli.pushing import runs_of
     from knobctl.cli.session import Session
     from knobctl.cli.stopping import stop_marks
-    from knobctl.report.runs import run_json, run_text, runs_json, runs_text
 
     with Session(settings, engine=False) as session:
         if stop or lift:
             from knobctl.cli.stop_runs import lift_stop, stop_runs
 
             return lift_stop(session) if lift else stop_runs(session, run)
+        from knobctl.cli.pushing import runs_of
+        from knobctl.report.runs import run_json, run_text, runs_json, runs_text
+
         mark, under_way = stop_marks(session).mark(), stop_marks(session).under_way()
         now, colored = session.now(), settings.colored(sys.stdout)
         if run is not None:

@@ -25,13 +25,14 @@ def stop_runs(session: Session, run: str | None) -> ExitCode:
         UsageError: If there is no such run.
         RefusedError: If the file that stops cannot be made.
     """
+    marks = stop_marks(session)
+    if run is None:
+        marks.stop_all()  # before all else: what the words of the answer need takes time to load
     from knobctl.cli.pushing import runs_of
     from knobctl.report.runs import runs_json, stopped_text
 
-    marks, folder = stop_marks(session), runs_of(session)
-    name = folder.named(run) if run else None
-    if name is None:
-        marks.stop_all()
+    folder = runs_of(session)
+    name = folder.named(run) if run is not None else None
     stopped = [one for one in marks.under_way() if name in {None, one}]
     end = time.monotonic() + PATIENCE_S
     while still := [one for one in marks.under_way() if name in {None, one}]:

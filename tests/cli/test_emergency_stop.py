@@ -294,3 +294,4 @@ def test_lifting_goes_with_nothing_else(inside: Inside) -> None:
     assert inside("runs", "--stop", "--lift").code == 2
     assert inside("runs", "abc", "--lift").code == 2
     assert inside("runs", "--stop", "abc").code == 2
+    assert inside("runs", "--stop", "").code == 2
