@@ -16,6 +16,7 @@ from knobctl.cli import stop_runs
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.killing import killed_at
 from tests.cli.outputs import faults_of
+from tests.cli.terminal import on_terminal
 from tests.given_engine import Fault, GivenEngine
 
 if TYPE_CHECKING:
@@ -287,6 +288,21 @@ def test_a_run_that_cannot_be_read_is_stopped_all_the_same(
         assert journal.with_suffix(".stop").exists()
         assert inside("runs", "--stop").code == 0
     assert (state(inside) / "stop").exists()
+
+
+def test_a_stop_while_a_person_is_asked_is_a_refusal(inside: Inside) -> None:
+    """They say yes to what is stopped by then: nothing is written, 6, and the run can be gone on with."""
+    fleet_of(inside, 2)
+    with on_terminal(inside.folder, "apply", "t", *ENGINE) as terminal:
+        terminal.expect("Push 2 tenants to embedded:e.db? [y/N]")
+        listed(inside, "--stop")
+        terminal.type("y\r")
+        assert terminal.end() == 6
+        assert "no other is begun" in terminal.shown
+    assert inside("history", "--format", "json", *ENGINE).json["events"] == []
+    (entry,) = listed(inside)["runs"]
+    assert (entry["state"], entry["outcomes"]) == ("unfinished", {"skipped": 2})
+    finish(inside, entry["run"], 2)
 
 
 def test_lifting_goes_with_nothing_else(inside: Inside) -> None:
