@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from knobctl.changes.journal import EmptyJournalError, Ended, Run, read_listed, read_run
 from knobctl.changes.journal_writing import Journal, JournalError
+from knobctl.changes.outcomes import Outcome
 from knobctl.errors import ConflictError, InputError, UsageError
 from knobctl.text import count, visible
 
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEPT: Final = 200
-"""Finished runs whose journals stay; unfinished ones stay all."""
+"""Finished runs whose journals stay; unfinished ones that may have written something stay all."""
 SUFFIX: Final = ".jsonl"
 _NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 _OLD: Final = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 _END_BYTES: Final = 64 * 1024
+_ENDED: Final = b'"record": {"kind": "end"'
+_WRITTEN: Final = (Outcome.APPLIED, Outcome.UNKNOWN, Outcome.ROLLED_BACK)
+"""The outcomes of a tenant that was written, or may be."""
 
 
 class RunFolder:
@@ -147,12 +151,16 @@ class RunFolder:
             os.close(folder)
 
     def _tidy(self) -> None:
-        """Remove the journals of the finished runs that were begun longest ago."""
+        """Remove the journals of those runs begun longest ago that nobody has to finish.
+
+        One that ended before it wrote anything is none: a pipeline that is refused every five minutes
+        leaves one each time, and applying again does all that resuming it would.
+        """
         paths = self._listed()
         if len(paths) <= KEPT:
             return
         with suppress(OSError):  # another run may have removed one
-            ended = [path for path in paths if _has_ended(path)]
+            ended = [path for path in paths if _has_ended(path) or _ended_unwritten(path)]
             ended.sort(key=lambda path: (_number(path), path.stat().st_mtime_ns))
             for path in ended[: max(0, len(ended) - KEPT)]:
                 path.unlink(missing_ok=True)
@@ -209,8 +217,18 @@ def _number(path: Path) -> int:
 
 def _has_ended(path: Path) -> bool:
     """Whether the last record says that nothing is left; a look at the end of the file is enough."""
+    last = _last_line(path)
+    return _ENDED in last and b'"left": 0,' in last
+
+
+def _ended_unwritten(path: Path) -> bool:
+    """Whether the last record says that an attempt came to its end and nothing was or may be written."""
+    last = _last_line(path)
+    return _ENDED in last and not any(b'"%b"' % one.encode() in last for one in _WRITTEN)
+
+
+def _last_line(path: Path) -> bytes:
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _END_BYTES))
-        last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
-    return b'"record": {"kind": "end"' in last and b'"left": 0,' in last
+        return file.read().rstrip(b"\n").rpartition(b"\n")[2]

@@ -275,6 +275,22 @@ def test_old_finished_runs_make_way_and_unfinished_ones_stay(
     assert len(left) == 5 + 2
 
 
+@pytest.mark.parametrize("told", ["failed", "skipped", "conflict", "applied", "unknown", None])
+def test_runs_that_wrote_nothing_do_not_pile_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str | None
+) -> None:
+    """A pipeline that is refused each time leaves a journal each time; one that was killed says nothing."""
+    monkeypatch.setattr(run_folder, "KEPT", 2)
+    folder = RunFolder(tmp_path)
+    for number in range(5):
+        with closing(folder.new(f"{number:08x}")) as journal:
+            begin(journal, "a", "b")
+            if told:
+                journal.end(left=1, ended_at="", outcomes={"unchanged": 1, told: 1})
+    kept = 5 if told in {"applied", "unknown", None} else 3
+    assert len(list(tmp_path.iterdir())) == kept
+
+
 def test_a_clock_that_steps_back_does_not_make_the_last_run_the_oldest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
