@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from knobctl.knobs import KnobValue
 
 _MARK: Final = b"knobctl-index-1"
+_NOTHING: Final[Mapping[str, int]] = {}
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _APPEND: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -65,10 +66,9 @@ class _Batch(NamedTuple):
     heads: list[Head]
     rows: dict[str, tuple[str, int, dict[str, KnobValue]]]
     """By content: the tenant, which of the heads, the knobs."""
-    verdicts: list[tuple[str, Verdict]]
-    """With what each was judged by."""
-    judged: dict[str, int]
-    """By content, which of the verdicts."""
+    verdicts: list[Verdict]
+    judged: dict[str, dict[str, int]]
+    """By what it was judged by, and by content: which of the verdicts."""
 
 
 class Index:
@@ -87,8 +87,9 @@ class Index:
         self._batches = [_batch(payload) for payload in payloads]
         self._is_broken = not is_whole
         self._rows: dict[str, Row] = {}
-        self._judged: dict[str, tuple[str, Verdict]] = {}
+        self._judged: dict[str, dict[str, Verdict]] = {}
         self._seen: set[str] = set()
+        self._asked: set[str] = set()
 
     def find(self, content: str) -> Row | None:
         """Give what stands in a file of this content; None where it was never read."""
@@ -114,16 +115,16 @@ class Index:
             content: Of its file.
             by: Stands for all that it is judged by.
         """
+        self._asked.add(by)
         for batch in reversed(self._batches):
-            place = batch.judged.get(content)
+            place = batch.judged.get(by, _NOTHING).get(content)
             if place is not None:
-                judged_by, verdict = batch.verdicts[place]
-                return verdict if judged_by == by else None
+                return batch.verdicts[place]
         return None
 
     def judge(self, content: str, by: str, verdict: Verdict) -> None:
         """Keep what was said of a tenant."""
-        self._judged[content] = (by, verdict)
+        self._judged.setdefault(by, {})[content] = verdict
 
     def save(self) -> None:
         """Keep what is new, if there is room and leave to; it is lost without harm."""
@@ -136,24 +137,27 @@ class Index:
 
     @property
     def _is_overgrown(self) -> bool:
-        kept = sum(len(batch.rows) for batch in self._batches)
+        rows = sum(len(batch.rows) for batch in self._batches)
+        judged = sum(len(one) for batch in self._batches for one in batch.judged.values())
         return (
             self._is_broken
             or len(self._batches) > _MOST_BATCHES
-            or kept > 2 * len(self._seen) + _SPARE
+            or rows > 2 * len(self._seen) + _SPARE
+            or judged > 4 * len(self._seen) + _SPARE
         )
 
     def _rewrite(self) -> None:
         """Keep only what this run needed."""
-        rows, judged = {}, {}
-        for content in self._seen:
-            if (row := self.find(content)) is not None:
-                rows[content] = row
+        rows = {one: row for one in self._seen if (row := self.find(one)) is not None}
+        judged: dict[str, dict[str, Verdict]] = {by: {} for by in self._asked}
         for batch in self._batches:
-            for content, place in batch.judged.items():
-                if content in rows:
-                    judged[content] = batch.verdicts[place]
-        payload = _laid_out(rows, {**judged, **self._judged})
+            for by in self._asked & batch.judged.keys():
+                for content, place in batch.judged[by].items():
+                    if content in rows:
+                        judged[by][content] = batch.verdicts[place]
+        for by, verdicts in self._judged.items():
+            judged.setdefault(by, {}).update(verdicts)
+        payload = _laid_out(rows, judged)
         write_atomically(self._path, _sealed(payload, self._key), mode=0o600)
 
     def _append(self, payload: bytes) -> None:
@@ -164,11 +168,17 @@ class Index:
                 file.write(_sealed(payload, self._key))
 
 
-def _laid_out(rows: Mapping[str, Row], judged: Mapping[str, tuple[str, Verdict]]) -> bytes:
+def _laid_out(rows: Mapping[str, Row], judged: Mapping[str, Mapping[str, Verdict]]) -> bytes:
     heads = {id(row.head): row.head for row in rows.values()}
     at = {one: place for place, one in enumerate(heads)}
-    verdicts = dict.fromkeys((by, json.dumps(verdict)) for by, verdict in judged.values())
-    place_of = {one: place for place, one in enumerate(verdicts)}
+    verdicts: dict[str, int] = {}
+
+    def placed(verdict: Verdict) -> int:
+        return verdicts.setdefault(json.dumps(verdict), len(verdicts))
+
+    places = {
+        by: {content: placed(one) for content, one in found.items()} for by, found in judged.items()
+    }
     return json.dumps(
         {
             "heads": list(heads.values()),
@@ -176,10 +186,7 @@ def _laid_out(rows: Mapping[str, Row], judged: Mapping[str, tuple[str, Verdict]]
                 content: (row.tenant, at[id(row.head)], row.knobs) for content, row in rows.items()
             },
             "verdicts": list(verdicts),
-            "judged": {
-                content: place_of[by, json.dumps(verdict)]
-                for content, (by, verdict) in judged.items()
-            },
+            "judged": places,
         },
         separators=(",", ":"),
     ).encode()
@@ -192,9 +199,9 @@ def _batch(payload: bytes) -> _Batch:
         for layers, labels, owner, evidence in told["heads"]
     ]
     verdicts = []
-    for by, text in told["verdicts"]:
+    for text in told["verdicts"]:
         counts, waivers = json.loads(text)
-        verdicts.append((by, Verdict(counts, tuple((name, now) for name, now in waivers))))
+        verdicts.append(Verdict(counts, tuple((name, now) for name, now in waivers)))
     return _Batch(heads, told["rows"], verdicts, told["judged"])
 
 

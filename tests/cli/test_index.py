@@ -37,7 +37,7 @@ TENANTS = {
 COMMANDS = [
     ["plan"],
     ["plan", "-v"],
-    ["plan", "--format=markdown"],
+    ["diff", "--format=markdown"],
     ["apply", "--yes", "--dry-run", "--format=json"],
     ["apply", "--yes", "--dry-run", "--prune"],
     ["diff", "tenants", "--format=json"],
