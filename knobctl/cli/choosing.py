@@ -126,7 +126,12 @@ def findings_text(session: Session, report: Report) -> str:
     ]
     if session.settings.verbose:
         shown = report.findings
-    return rendered(report, colored=session.settings.colored(sys.stdout), shown=shown)
+    return rendered(
+        report,
+        colored=session.settings.colored(sys.stdout),
+        shown=shown,
+        briefly=not session.settings.verbose,
+    )
 
 
 def answer_errors(

@@ -139,6 +139,7 @@ class _Made:
                 findings=findings_text(self._session, self._prepared.report),
                 effective=self._prepared.effective,
                 colored=self._session.settings.colored(sys.stdout),
+                everything=bool(self._session.settings.verbose),
             )
         ]
         lines += [f"apply would be refused: {one.message}" for one in self._refusals]

@@ -97,7 +97,8 @@ def push(
     proposal = in_waves(session, proposal, options.canary, parallelism=options.parallelism)
     findings = findings_text(session, proposal.report) if proposal.report else ""
     colored = session.settings.colored(sys.stdout)
-    shown = proposal_text(proposal, findings=findings, colored=colored)
+    everything = bool(session.settings.verbose)
+    shown = proposal_text(proposal, findings=findings, colored=colored, everything=everything)
     if options.dry_run or (proposal.is_empty and going_on is None):
         outcomes = proposal.unbegun("dry run" if options.dry_run else None)
         done = Done(
@@ -387,6 +388,7 @@ def answer(session: Session, proposal: Proposal, done: Done, shown: str) -> None
         now=session.now(),
         place=session.typed_place,
         unchanged=proposal.plan.unchanged,
+        everything=bool(session.settings.verbose),
     )
     try:
         session.settings.answer(

@@ -54,7 +54,13 @@ def command(settings: Settings, run: str | None, stop: bool, lift: bool) -> Exit
             found = runs_of(session).read(run)
             settings.answer(
                 {
-                    "text": lambda: run_text(found, under_way=under_way, now=now, colored=colored),
+                    "text": lambda: run_text(
+                        found,
+                        under_way=under_way,
+                        now=now,
+                        colored=colored,
+                        everything=bool(settings.verbose),
+                    ),
                     "json": lambda: run_json(found, under_way=under_way, mark=mark),
                 }
             )

@@ -14,7 +14,7 @@ from knobctl.finding import Severity
 from knobctl.report.ages import ago
 from knobctl.report.changes import live_words, origin_words, unknown_words, value_words
 from knobctl.report.findings import findings_text
-from knobctl.report.folding import listed
+from knobctl.report.folding import MOST_SHOWN, listed
 from knobctl.report.outcomes import naming
 from knobctl.report.sets import table
 from knobctl.text import count, spelled, visible
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from knobctl.errors import EngineError
     from knobctl.finding import Finding
 
-MOST_SHOWN: Final = 50
-"""Of more tenants than these the rest is counted, unless all are asked for."""
 _LONGEST_REASON: Final = 60
 SIDES: Final = {
     Moved.LIVE: "edited live",

@@ -10,6 +10,7 @@ from knobctl.finding import Severity
 from knobctl.report.excerpt import columns, excerpt
 from knobctl.report.folding import (
     FEW_WAIVED,
+    MOST_SHOWN,
     divided,
     grouped,
     infos_by_rule,
@@ -105,6 +106,7 @@ def findings_text(
     shown: Sequence[Finding] | None = None,
     everything: bool = False,
     fold: bool = False,
+    briefly: bool = False,
 ) -> str:
     """Write the findings for people, one block each; nothing where there are none.
 
@@ -114,6 +116,7 @@ def findings_text(
         shown: The findings to show; None for all.
         everything: Whether to show every info and every waived finding.
         fold: Whether of what the base has too only the rules are told.
+        briefly: Whether many are told of by their words, and of many words the first.
     """
     in_full, by_rule = divided(report, shown, everything=everything)
     standing = [one for one in in_full if one.standing] if fold else []
@@ -124,7 +127,12 @@ def findings_text(
     else:
         in_full = [one for one in in_full if one.waived_by is None]
     told: dict[object, str] = {}
-    blocks = ["\n".join(_block(group, report, colored, told)) for group in grouped(in_full)]
+    briefly = briefly and len(in_full) > MOST_SHOWN
+    groups = list(grouped(in_full, whatever_place=briefly))
+    most = MOST_SHOWN if briefly else len(groups)
+    blocks = ["\n".join(_block(group, report, colored, told)) for group in groups[:most]]
+    if left := sum(map(len, groups[most:])):
+        blocks.append(f"and {count(left, 'more finding')}; -v shows each")
     if by_rule:
         blocks.append("\n".join(_by_rule(by_rule, colored)))
     if waived:

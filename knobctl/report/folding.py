@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from knobctl.report.message import headline
 from knobctl.text import count, visible
@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from knobctl.checks.report import Later, Report
     from knobctl.finding import Finding
 
+T = TypeVar("T")
 FEW_INFOS: Final = 10
 """More infos than these are told by rule, unless all are asked for: a fleet has thousands."""
 FEW_WAIVED: Final = 10
 """The same of waived findings: a repository that adopts the gate has thousands."""
+MOST_SHOWN: Final = 50
+"""Of more tenants than these the rest is counted, or told of together, unless all are asked for."""
 NAMED: Final = 3
 """How many tenants a line of text names where they share something."""
 NAMED_IN_REVIEW: Final = 8
@@ -33,21 +36,40 @@ def divided(
     return report.pressing, report.later
 
 
-def grouped(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
-    """Put together what differs in the tenant only: a value in a layer concerns all who share it."""
+def grouped(
+    findings: Iterable[Finding], *, whatever_place: bool = False
+) -> Iterable[list[Finding]]:
+    """Put together what differs in the tenant only: a value in a layer concerns all who share it.
+
+    Args:
+        findings: The findings.
+        whatever_place: Whether also what stands in files of their own, with the tenant's name in its words.
+    """
     groups: dict[object, list[Finding]] = {}
     for one in findings:
+        words = (one.message, one.hint)
         key = (
             one.rule,
-            one.primary,
-            one.message,
-            one.hint,
+            _of_anybody(words, one.tenant) if whatever_place else (*words, one.primary),
             one.severity,
             one.waived_by,
             one.standing,
         )
         groups.setdefault(key, []).append(one)
     return groups.values()
+
+
+def _of_anybody(words: tuple[str, str | None], tenant: str | None) -> tuple[str, ...]:
+    """Words in which a tenant's own name does not count."""
+    return tuple((text or "").replace(tenant or "\0", "\0") for text in words)
+
+
+def alike(items: Iterable[T], key: Callable[[T], object]) -> list[list[T]]:
+    """Put together what has the same key: the largest group first, else in the order given."""
+    groups: dict[object, list[T]] = {}
+    for one in items:
+        groups.setdefault(key(one), []).append(one)
+    return sorted(groups.values(), key=len, reverse=True)
 
 
 def tenants_of(group: Iterable[Finding]) -> list[str]:

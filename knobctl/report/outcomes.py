@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -9,10 +10,11 @@ import click
 from knobctl.changes.outcomes import Outcome, TenantOutcome, tally
 from knobctl.report.ages import ago
 from knobctl.report.changes import change_lines
+from knobctl.report.folding import MOST_SHOWN, alike, listed
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from knobctl.changes.plan import Plan
@@ -38,6 +40,7 @@ def outcome_text(  # noqa: PLR0913  all that the last lines say
     place: str = "",
     run: str | None = None,
     unchanged: int = 0,
+    everything: bool = False,
 ) -> str:
     """Write what became of each tenant that was to change, what that makes in all, and how to undo it.
 
@@ -49,8 +52,9 @@ def outcome_text(  # noqa: PLR0913  all that the last lines say
         place: Options that lead another command to the same engine, to be appended.
         run: The run in whose journal it stands.
         unchanged: Tenants that need no change and are not listed.
+        everything: Whether to show every tenant, however many there are.
     """
-    lines = outcome_lines(outcomes, now=now, colored=colored)
+    lines = outcome_lines(outcomes, now=now, colored=colored, everything=everything)
     lines.append(_summary(outcomes, tally(outcomes, unchanged=unchanged), elapsed_s, run))
     if undo := _undo(outcomes, run):
         lines.append(f"undo: {undo}{visible(place)}")
@@ -68,19 +72,36 @@ def _undo(outcomes: Sequence[TenantOutcome], run: str | None) -> str | None:
     return naming("knobctl rollback", [one.tenant for one in written])
 
 
-def outcome_lines(outcomes: Sequence[TenantOutcome], *, now: datetime, colored: bool) -> list[str]:
-    """Write what became of each tenant that was to change."""
+def outcome_lines(
+    outcomes: Sequence[TenantOutcome], *, now: datetime, colored: bool, everything: bool
+) -> list[str]:
+    """Write what became of each tenant that was to change; of many, once for those of whom the same is told."""
     told = [one for one in outcomes if one.outcome is not Outcome.UNCHANGED]
+    if len(told) > MOST_SHOWN and not everything:
+        return list(_many_lines(told, now, colored))
     width = max((len(one.tenant) for one in told), default=0)
     word = max((len(one.outcome.value) for one in told), default=0)
     return [line for one in told for line in _lines(one, word, width, now, colored)]
+
+
+def _many_lines(told: Sequence[TenantOutcome], now: datetime, colored: bool) -> Iterator[str]:
+    """Tell of many tenants, first of those that are not what they were to become."""
+    groups = alike(told, key=lambda one: replace(one, tenant="", revision=None))
+    groups.sort(key=lambda group: group[0].outcome is Outcome.APPLIED)
+    word = max(len(one.outcome.value) for one in told)
+    for group in groups[:MOST_SHOWN]:
+        names = listed([one.tenant for one in group])
+        revision = group[0].revision if len(group) == 1 else None
+        yield from _lines(replace(group[0], tenant=names, revision=revision), word, 0, now, colored)
+    if left := sum(map(len, groups[MOST_SHOWN:])):
+        yield f"and {count(left, 'more tenant')}; -v shows each"
 
 
 def naming(command: str, tenants: Sequence[str]) -> str:
     """A command with the tenants that it is for."""
     if len(tenants) <= MOST_NAMED:
         return f"{command} {' '.join(tenants)}"
-    return f"{command} TENANT..., with the {len(tenants):,} tenants named above"
+    return f"{command} TENANT..., with the {len(tenants):,} tenants that -v names above"
 
 
 def _lines(one: TenantOutcome, word: int, width: int, now: datetime, colored: bool) -> list[str]:

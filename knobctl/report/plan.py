@@ -9,10 +9,11 @@ import click
 from knobctl.changes.diff import Op
 from knobctl.changes.guards import NUMBERS
 from knobctl.report.changes import change_lines, unknown_words
+from knobctl.report.folding import MOST_SHOWN, alike, listed
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from knobctl.changes.guards import Refusal
     from knobctl.changes.plan import Plan, TenantPlan
@@ -54,8 +55,12 @@ def plan_text(
     findings: str = "",
     effective: Mapping[str, Effective] | None = None,
     colored: bool = False,
+    everything: bool = False,
 ) -> str:
     """Write a plan for people: the answer first, the tenants, resets first, then the findings.
+
+    Of many tenants those in which the same changes are told of together. Not those of which something
+    is reset, or would be lost: that is named tenant by tenant, however many they are.
 
     Args:
         plan: The plan.
@@ -63,14 +68,37 @@ def plan_text(
         findings: The findings as text, if any are to be shown.
         effective: By tenant, where every value comes from.
         colored: Whether colour may be used.
+        everything: Whether to show every tenant, however many there are.
     """
+    effective = effective or {}
     ordered = sorted(plan.changing, key=lambda tenant: (not tenant.resets, tenant.tenant))
+    careful = [one for one in ordered if one.resets or one.unknown]
+    others = [one for one in ordered if not (one.resets or one.unknown)]
     lines = [plan_headline(plan, report)]
-    for tenant in ordered:
-        lines += _tenant_lines(tenant, (effective or {}).get(tenant.tenant), colored)
+    for tenant in careful if len(others) > MOST_SHOWN and not everything else ordered:
+        lines += _tenant_lines(tenant, effective.get(tenant.tenant), colored)
+    if len(others) > MOST_SHOWN and not everything:
+        lines += _many_lines(others, effective, colored)
     if findings:
         lines += ["", findings.rstrip("\n")]
     return "\n".join(lines)
+
+
+def _many_lines(
+    tenants: Sequence[TenantPlan], effective: Mapping[str, Effective], colored: bool
+) -> Iterator[str]:
+    """Tell of many tenants by what changes, what most of them have in common first."""
+    groups = alike(tenants, key=lambda one: one.changes)
+    for group in groups[:MOST_SHOWN]:
+        one = group[0]
+        if len(group) == 1:
+            yield from _tenant_lines(one, effective.get(one.tenant), colored)
+            continue
+        names = listed([each.tenant for each in group])
+        yield click.style(names, bold=True) if colored else names
+        yield from change_lines(one.changes, effective=None, colored=colored)
+    if left := sum(map(len, groups[MOST_SHOWN:])):
+        yield f"and {count(left, 'more tenant')}; -v shows each"
 
 
 def _tenant_lines(tenant: TenantPlan, effective: Effective | None, colored: bool) -> list[str]:

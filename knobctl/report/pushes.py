@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from knobctl.changes.proposal import Done, Proposal
 
 
-def proposal_text(proposal: Proposal, *, findings: str, colored: bool) -> str:
+def proposal_text(
+    proposal: Proposal, *, findings: str, colored: bool, everything: bool = False
+) -> str:
     """Write what consent is about: the plan, then the edits of files.
 
     Args:
         proposal: The push.
         findings: What the checks say, as text.
         colored: Whether colour may be used.
+        everything: Whether to show every tenant, however many there are.
     """
     parts = []
     if proposal.plan.looked_at:
@@ -35,6 +38,7 @@ def proposal_text(proposal: Proposal, *, findings: str, colored: bool) -> str:
                 findings=findings,
                 effective=proposal.effective,
                 colored=colored,
+                everything=everything,
             )
         )
     elif findings:
@@ -54,8 +58,15 @@ def question(proposal: Proposal) -> str:
     return f"{' and '.join(what)}?"
 
 
-def done_text(
-    shown: str, done: Done, *, now: datetime, colored: bool, place: str, unchanged: int
+def done_text(  # noqa: PLR0913  all that the last lines say
+    shown: str,
+    done: Done,
+    *,
+    now: datetime,
+    colored: bool,
+    place: str,
+    unchanged: int,
+    everything: bool = False,
 ) -> str:
     """Write the whole answer: what was shown before, then what was done.
 
@@ -66,6 +77,7 @@ def done_text(
         colored: Whether colour may be used.
         place: Options that lead another command to the same engine, to be appended.
         unchanged: Tenants that need no change and are counted only.
+        everything: Whether to show every tenant, however many there are.
     """
     parts = [shown] if shown else []
     parts += [rolled_text(done.rolled, foreseen=done.dry_run)] if done.rolled else []
@@ -81,6 +93,7 @@ def done_text(
                 place=place,
                 run=done.run,
                 unchanged=unchanged,
+                everything=everything,
             )
         )
     parts += [f"edited  {visible(edit.name)}" for edit in done.edited]

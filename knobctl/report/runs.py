@@ -84,13 +84,15 @@ def lifted_text(mark: Mark | None, now: datetime) -> str:
     return f"runs may begin again; they were stopped {ago(mark.since, now)}"
 
 
-def run_text(run: Run, *, under_way: Container[str], now: datetime, colored: bool) -> str:
+def run_text(
+    run: Run, *, under_way: Container[str], now: datetime, colored: bool, everything: bool = False
+) -> str:
     """Show one run: its head, what became of each tenant, and how to go on or back."""
     head, *resume = _head_lines(run, under_way, now, colored)
     lines = [head]
     lines += [f"reason: {visible(run.heading.reason)}"] if run.heading.reason else []
     lines += [f"ticket: {visible(run.heading.ticket)}"] if run.heading.ticket else []
-    lines += outcome_lines(run.outcomes(), now=now, colored=colored)
+    lines += outcome_lines(run.outcomes(), now=now, colored=colored, everything=everything)
     lines += resume
     if any(one.outcome is Outcome.APPLIED for one in run.outcomes()):
         lines.append(f"undo: knobctl rollback --run {run.heading.run}{visible(run.heading.place)}")
