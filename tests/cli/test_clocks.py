@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
+import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from tests.cli.clocks import clock_at, clock_in, this_year, year_at
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.terminal import ROOT
+from tests.cli.test_engine import serving
 from tests.cli.test_resume import MAIN, fleet_of, is_whole, runs, wait_for_record
 from tests.given_engine import GET, Fault, GivenEngine
 from tests.running import Knobctl
@@ -150,6 +154,41 @@ def test_a_clock_that_steps_back_during_an_apply_changes_nothing(inside: Inside)
     assert len(years) == 2
     assert [one["state"] for one in runs(inside)] == ["finished"]
     assert inside("drift", "t", *ENGINE).code == 0
+
+
+@pytest.mark.slow
+def test_a_served_engine_whose_clock_steps_back_serves_on(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Writes go on, and a token that is taken away is refused within seconds, not in twenty years."""
+    file = inside.folder.parent / "clock"
+    file.write_text("+10y")
+    sets = fleet_of(inside, 30)
+    store = ("--store", "embedded:s.db")
+    token = inside(
+        "engine", "token", "--subject", "a", "--clearance", "L4", "--tenant", "*", *store
+    )
+    inside.write("token", token.out)
+    for name, value in clock_in(file).items():
+        monkeypatch.setenv(name, value)
+    with serving(inside.folder, *store) as (_, url):
+        engine = ("--engine", url, "--token-file", "token")
+        push = ("apply", "t", "--yes", "--reason", "why", *engine)
+        assert inside(*push).code == 0
+        file.write_text("-10y")
+        inside.write("t/t000.yaml", "tenant: t000\nknobs: {rrf_k: 99}\n")
+        again = inside(*push)
+        assert (again.code, "1 applied, 29 unchanged" in again.out) == (0, True), again.out
+        events = inside("history", "--format", "json", "--verify", *engine)
+        assert events.code == 0
+        assert len(events.json["events"]) == len(sets) + 1
+        assert len({event["occurred_at"][:4] for event in events.json["events"]}) == 2
+        back = inside("rollback", "t000", "--no-file", "--yes", "--reason", "why", *engine)
+        assert (back.code, "applied  t000  r3" in back.out) == (0, True), back.out
+        with closing(sqlite3.connect(inside.folder / "s.db")) as connection, connection:
+            connection.execute("DELETE FROM principals")
+        time.sleep(6)
+        assert inside("get", "t000", *engine).code == 8
 
 
 @pytest.mark.parametrize("moment", ["2016-12-31T23:59:60Z", "9999-12-31T23:59:59Z", "soon", ""])
