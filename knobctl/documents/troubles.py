@@ -41,6 +41,9 @@ def _finding(
     is_knob = len(path) > 1 and path[0] == "knobs"
     grave = trouble.rule not in _WARNINGS or (is_knob and trouble.rule == "ambiguous-scalar")
     hint = trouble.hint
+    value = _scalar(document, path, trouble.start) if document else None
+    if is_knob and trouble.rule == "ambiguous-scalar" and isinstance(value, str):
+        hint = f"no knob takes it, quoted or not; what this one takes: knobctl explain {path[1]}"
     if document is None and not named:
         remark = "if the file is not knobctl's, name it under skip in knobctl.toml"
         hint = f"{hint}; {remark}" if hint else remark
@@ -51,7 +54,7 @@ def _finding(
         hint=hint,
         tenant=document.name if document and document.kind is Kind.TENANT else None,
         field_path=".".join(str(step) for step in (path[1:] if is_knob else path)) or None,
-        value=_scalar(document, path, trouble.start) if document else None,
+        value=value,
         primary=text.location(trouble.start, trouble.end),
         related=tuple(Related(message, text.location(at)) for message, at in trouble.related),
     )

@@ -45,6 +45,7 @@ def found(text: str) -> list[Finding]:
         ("1e-400", "underflow-to-zero", "platform default"),
         ("-0.0", "negative-zero", "platform default"),
         ("no", "ambiguous-scalar", "YAML 1.1"),
+        ("off", "ambiguous-scalar", "what this one takes: knobctl explain retrieval_min_score"),
         ("010", "ambiguous-scalar", "0o10"),
         ("1:30", "ambiguous-scalar", "90"),
     ],
