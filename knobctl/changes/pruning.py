@@ -27,7 +27,7 @@ def refuse_part(repository: Repository, looked_at: Path, *, marked: bool) -> Non
 
     Raises:
         UsageError: If the folder is not the root.
-        InputError: If a file that may hold a tenant cannot be read.
+        InputError: If a file that may hold a tenant cannot be read, or is not, as it is a link.
     """
     root = repository.root
     if not marked:
@@ -44,6 +44,12 @@ def refuse_part(repository: Repository, looked_at: Path, *, marked: bool) -> Non
         raise InputError(
             f"{repository.unread[0]} cannot be read, and its tenants would look as if they had no document",
             hint=f"see what is wrong: knobctl validate {repository.unread[0]}",
+        )
+    if repository.links:
+        raise InputError(
+            f"{repository.links[0]} is a link, which is not followed, and tenants behind it would look as if "
+            "they had no document",
+            hint="put the files in its place; or, where none of them is a tenant's, name it under skip in knobctl.toml",
         )
 
 

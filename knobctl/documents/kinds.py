@@ -68,7 +68,9 @@ def _sort(
     elif value is None:
         result.findings.append(_empty(text, tree.spot.start, tree.spot.end))
         return
-    if tenant is not None and isinstance(value, dict) and not KIND_KEYS & value.keys():
+    if tenant is not None and value == {}:
+        result.findings.append(_empty(text, tree.spot.start, tree.spot.end))
+    elif tenant is not None and isinstance(value, dict) and not KIND_KEYS & value.keys():
         adopted = _adopted(tree, value, tenant)
         result.documents.append(_document(text, adopted, index, Kind.TENANT, result.findings))
     elif (problem := _problem(text, tree, named=named)) is not None:

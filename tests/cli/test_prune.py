@@ -189,6 +189,22 @@ def test_a_broken_document_of_another_fleet_stops_it(left: Inside, text: str) ->
     assert left.live("gone") != {}
 
 
+@pytest.mark.parametrize("leads_to", ["kept/gone.yaml", "kept"])
+def test_a_tenant_behind_a_link_is_not_reset(left: Inside, leads_to: str) -> None:
+    """Links are not followed: what lies behind one is not known to be nothing."""
+    outside = left.folder.parent / "kept"
+    outside.mkdir()
+    (outside / "gone.yaml").write_text("tenant: gone\nknobs: {rrf_k: 50}\n", encoding="utf-8")
+    name = "tenants/gone.yaml" if leads_to.endswith(".yaml") else "more"
+    (left.folder / name).symlink_to(left.folder.parent / leads_to)
+
+    result = left("apply", "--prune", "--max-pruned", "9", *YES, *ENGINE)
+    assert (result.code, f"{name} is a link" in result.err) == (4, True)
+    assert len(left.events("gone")) == 1
+    left.write("knobctl.toml", f'skip = ["{name}"]\n')
+    assert left("apply", "--prune", "--max-pruned", "9", *YES, *ENGINE).code == 0
+
+
 def test_an_engine_that_cannot_list_is_not_pruned(left: Inside) -> None:
     """Nobody knows which tenants have no document; nothing is written."""
     left.write("token", "acme-token")

@@ -200,6 +200,15 @@ def test_bare_knobs_and_the_wires_json_are_a_tenants(text: str, place: str) -> N
     assert document.spot("knobs", key) is not None
 
 
+@pytest.mark.parametrize("text", ["{}", "{}\n", "\n  {}  \n"])
+def test_an_empty_map_is_nobodys_set(text: str) -> None:
+    """A step of a pipeline that found nothing says `{}`: that resets no tenant."""
+    found = sorted_text(text, tenant="acme")
+    assert found.documents == []
+    assert [one.rule for one in found.findings] == ["empty-document"]
+    assert sorted_text('{"config": {}}', tenant="acme").documents[0].knobs == {}
+
+
 def test_a_document_that_names_its_tenant_keeps_it() -> None:
     """`--tenant` is for what has no name."""
     (document,) = sorted_text("tenant: other\nknobs: {}\n", tenant="acme").documents
