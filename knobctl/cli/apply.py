@@ -9,7 +9,7 @@ import click
 
 from knobctl.changes.proposal import Proposal
 from knobctl.cli.canary import canary_of, canary_options
-from knobctl.cli.choosing import answer_errors, chosen_of, limits_for, prepared_for
+from knobctl.cli.choosing import answer_errors, chosen_of, filing_for, limits_for, prepared_for
 from knobctl.cli.consent import require_consent
 from knobctl.cli.options import Settings, bare_set_option, common_options
 from knobctl.cli.pruning import faults_of_all, prune_options, refuse_to_choose
@@ -143,7 +143,7 @@ def command(
         tell_unfinished(session)
         require_consent(yes=yes or dry_run, what="apply")
         selection = selection_of((), labels, where)
-        whole = session.repository(paths, tenant=tenant, indexed=True)
+        whole = session.repository(paths, tenant=tenant, filing=filing_for(session, selection))
         if prune and (faults := faults_of_all(session, whole, paths)):
             return answer_errors(session, "apply", faults)
         repository, fleet = chosen_of(session, whole, selection)

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 from knobctl.errors import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from knobctl.changes.limits import Limits
     from knobctl.changes.preparing import Prepared
     from knobctl.checks.report import Report
     from knobctl.checks.selecting import Selection
     from knobctl.cli.session import Session
+    from knobctl.documents.filing import Filing
     from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
+    from knobctl.documents.sources import Files
 
 
 def choose(
@@ -34,7 +36,16 @@ def choose(
     Returns:
         The repository, only those tenants judged; the fleet.
     """
-    return chosen_of(session, session.repository(paths, tenant=tenant, indexed=indexed), selection)
+    filing = filing_for(session, selection) if indexed else None
+    return chosen_of(session, session.repository(paths, tenant=tenant, filing=filing), selection)
+
+
+def filing_for(
+    session: Session, selection: Selection | None
+) -> Callable[[Repository, Files], Filing]:
+    """How a large repository is opened whose tenants, all of them or a few, are compared with the engine."""
+    whole = selection is None or selection.is_open
+    return session.filing_and_live if whole else session.filing
 
 
 def chosen_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ import click
 from click.core import ParameterSource
 
 from knobctl.cli.talk import folded
+from knobctl.errors import KnobctlError
 from knobctl.knobs import Catalogue, load_catalogue
 
 if TYPE_CHECKING:
@@ -252,14 +253,14 @@ class Session:
         tenant: str | None = None,
         whole: bool = True,
         files: Files | None = None,
-        indexed: bool = False,
+        filing: Callable[[Repository, Files], Filing] | None = None,
     ) -> Repository:
         """Read the documents that PATHs name; the working folder's where none is named.
 
-        Call it before `engine`: a repository may bring its own schema, and both go by one. `indexed`:
-        what the index knows of a large folder is not read.
+        Call it before `engine`: a repository may bring its own schema, and both go by one. With
+        `filing` what the index knows of a large folder is not read.
         """
-        opening = self.opening(paths, tenant=tenant, files=files, indexed=indexed)
+        opening = self.opening(paths, tenant=tenant, files=files, filing=filing)
         return self.understood(opening, whole=whole)
 
     def opening(
@@ -268,7 +269,7 @@ class Session:
         *,
         tenant: str | None = None,
         files: Files | None = None,
-        indexed: bool = False,
+        filing: Callable[[Repository, Files], Filing] | None = None,
     ) -> Opening:
         """Find the repository of PATHs, its settings and its knobs; nothing of it is read yet."""
         from knobctl.documents.opening import Opening
@@ -282,11 +283,21 @@ class Session:
             lambda: sys.stdin.buffer.read(MAX_BYTES + 1),
             tenant,
             files,
-            filing=self._filing if indexed else None,
+            filing=filing,
         )
 
-    def _filing(self, repository: Repository, files: Files) -> Filing:
-        """Open the index of a repository."""
+    def filing_and_live(self, repository: Repository, files: Files) -> Filing:
+        """Open the index of a large repository, and begin to read what an engine elsewhere holds of all tenants."""
+        from knobctl.engine.http import HttpEngine
+
+        self._catalogue = self._catalogue or repository.catalogue
+        with suppress(KnobctlError):  # it is said where the engine is asked
+            if not self.target.is_embedded and isinstance(self.engine, HttpEngine):
+                self.engine.list_ahead()
+        return self.filing(repository, files)
+
+    def filing(self, repository: Repository, files: Files) -> Filing:
+        """Open the index of a large repository."""
         from hashlib import blake2b
 
         from knobctl.cli.program import program_digest

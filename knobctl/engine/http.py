@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.documents.kinds import TENANT_NAME
+from knobctl.engine.ahead import Ahead
 from knobctl.engine.answers import NonsenseError, parse_object
 from knobctl.engine.capabilities import Capabilities
 from knobctl.engine.failures import CallFailedError, CallRefusedError
@@ -60,6 +61,7 @@ class HttpEngine:
         self._notice = notice
         self._transport = Transport(url, network, say=lambda what: notice(f"{self.name} {what}"))
         self._capabilities = Capabilities(self.name, self._offers_list, tokens, notice)
+        self._ahead: Ahead[LiveSet] | None = None
 
     def read(self, tenant: str) -> LiveSet:
         """Read one tenant's set."""
@@ -72,6 +74,14 @@ class HttpEngine:
 
     def list(self) -> Iterator[LiveSet]:
         """Read the sets of every tenant that the caller holds, page by page."""
+        ahead, self._ahead = self._ahead, None
+        return ahead.items() if ahead else self._list()
+
+    def list_ahead(self) -> None:
+        """Begin to read what the next `list` gives, while other work is done."""
+        self._ahead = Ahead(self._list())
+
+    def _list(self) -> Iterator[LiveSet]:
         for item in self._pages(LIST, {}, None, "configs"):
             if not isinstance(item, dict):
                 raise self._nonsense("a listed set that is no object")
@@ -189,6 +199,8 @@ class HttpEngine:
 
     def close(self) -> None:
         """Close the connections."""
+        if self._ahead:
+            self._ahead.stop()
         self._transport.close()
 
     def _offers_list(self, tenant: str) -> bool:
