@@ -93,7 +93,9 @@ def without_index(inside: Inside, command: list[str]) -> Result:
     return inside(*command)
 
 
-@pytest.mark.parametrize("examples", [4, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "examples", [4, pytest.param(30, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])]
+)
 def test_the_index_changes_no_answer(
     inside: Inside,
     fleet: Path,
