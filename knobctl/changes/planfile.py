@@ -39,7 +39,7 @@ def read_plan(raw: bytes, source: str, catalogue: Catalogue) -> Plan:
     Tenant by tenant: of a large plan, what Python makes of its JSON takes ten times the room.
 
     Args:
-        raw: The file.
+        raw: The file; let go of as soon as it is decoded, where the caller does not hold it.
         source: Its name.
         catalogue: The knobs; every set must be one that they accept.
 
@@ -48,6 +48,7 @@ def read_plan(raw: bytes, source: str, catalogue: Catalogue) -> Plan:
         ConflictError: If it was made with another schema of the knobs.
     """
     text = _text(raw, source)
+    del raw  # as large as the text
     try:
         document, place = _around_tenants(text)
     except ValueError as error:

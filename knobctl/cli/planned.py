@@ -94,10 +94,9 @@ def _read(session: Session, path: Path) -> Plan:
     from knobctl.changes.planfile import read_plan
 
     try:
-        raw = path.read_bytes()
+        return read_plan(path.read_bytes(), str(path), session.catalogue)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    return read_plan(raw, str(path), session.catalogue)
 
 
 def _moved(
