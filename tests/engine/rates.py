@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Any
+
+from knobctl.engine.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,3 +20,15 @@ def most_in_a_second(moments: Iterable[float]) -> int:
             first += 1
         most = max(most, last - first + 1)
     return most
+
+
+class NotedPace(Pace):
+    """Writes down when each turn was taken: a machine that is busy makes requests arrive in heaps, not leave so."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.moments: list[float] = []
+
+    def _take(self) -> None:
+        super()._take()
+        self.moments.append(time.monotonic())
