@@ -191,7 +191,7 @@ def test_a_stop_does_not_wait_for_turns(inside: Inside) -> None:
         took = time.monotonic() - begun
     assert process.returncode == 9
     assert len(live_sets(inside)) - at_signal <= 1
-    assert took < 3
+    assert took < 15  # a moment, on a machine that has nothing else to do
     run = runs(inside)[0]
     assert run["outcomes"]["applied"] + run["outcomes"]["skipped"] == len(sets)
     assert inside("apply", "--resume", run["run"], "--engine", "embedded:e.db").code == 0
