@@ -58,13 +58,14 @@ def chosen_of(
     return narrowed(repository, fleet, selection), fleet
 
 
-def surroundings(session: Session, *, wanted: bool) -> Repository:
+def surroundings(session: Session, *, wanted: bool, indexed: bool = False) -> Repository:
     """The repository of the working folder, whose policies, waivers and fleets hold.
 
     Args:
         session: The command's surroundings.
         wanted: Whether the folder is read even if nothing marks it as a repository. Where nothing
             does and nobody wants it, an empty one is given: a home folder is not searched.
+        indexed: Whether of tenants only what the index knows is wanted, their sets above all.
     """
     from knobctl.documents.repository import Repository, repository_root
     from knobctl.documents.settings import read_settings
@@ -74,7 +75,8 @@ def surroundings(session: Session, *, wanted: bool) -> Repository:
     settings = read_settings(root)
     if not (marked or wanted):
         return Repository(root, session.catalogue, settings)
-    return session.repository((str(root),), files=WorkingTree(root))
+    filing = session.filing if indexed else None
+    return session.repository((str(root),), files=WorkingTree(root), filing=filing)
 
 
 def limits_for(

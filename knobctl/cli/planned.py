@@ -52,7 +52,7 @@ def apply_plan_file(
     refuse_other_fleet(session, plan.fleet, f"{path} is a plan")
     sources = [session.cwd / one.source for one in plan.tenants if one.source]
     here = plan.fleet is not None or any(source.is_file() for source in sources)
-    repository = surroundings(session, wanted=here)
+    repository = surroundings(session, wanted=here, indexed=True)
     fleet = fleet_of(repository, plan.fleet or session.fleet)
     refuse_unread(repository, fleet)
     limits = limits_for(session, fleet, max_tenants=max_tenants, max_share=max_share)

@@ -135,7 +135,7 @@ def _go_on(
     refuse_other_fleet(session, plan.fleet, f"run {run.heading.run} was")
     sources = [session.cwd / one.source for one in plan.tenants if one.source]
     here = plan.fleet is not None or any(source.is_file() for source in sources)
-    repository = surroundings(session, wanted=here)
+    repository = surroundings(session, wanted=here, indexed=True)
     fleet = fleet_of(repository, plan.fleet or session.fleet)
     refuse_unread(repository, fleet)
     limits = limits_for(

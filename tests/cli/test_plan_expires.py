@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
+from knobctl.documents.opening import MANY
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.killing import killed_at
 from tests.cli.terminal import ROOT
@@ -265,3 +267,24 @@ def test_a_plan_goes_into_a_file_only(planned: Inside) -> None:
     result = planned("plan", ".", "-o", "-", *ENGINE)
     assert (result.code, "--format json" in result.err) == (2, True)
     assert not (planned.folder / "-").exists()
+
+
+def test_a_plan_of_a_large_repository_expires_by_the_index_too(inside: Inside) -> None:
+    """Documents that no run parses again are asked all the same: the tenant's, its layer, and whether it is there."""
+    inside.write("knobctl.toml", "")
+    inside.write("layers/low.yaml", LAYER)
+    for number in range(MANY):
+        inside.write(f"tenants/t{number}.yaml", f"tenant: t{number}\nlayers: [low]\nknobs: {{}}\n")
+    for command in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *command], cwd=inside.folder, check=True)
+    for _ in range(2):
+        assert inside("plan", ".", "-o", "p.json", *ENGINE).code == 0
+    assert inside("apply", "p.json", "--dry-run", *ENGINE).code == 0
+
+    inside.write("tenants/t7.yaml", "tenant: t7\nlayers: [low]\nknobs: {rrf_k: 61}\n")
+    (inside.folder / "tenants/t8.yaml").unlink()
+    outcomes = inside("apply", "p.json", "--format", "json", *ENGINE).json
+    assert (outcomes["exit_code"], outcomes["outcomes"]["conflict"]) == (7, 2)
+    inside.write("layers/low.yaml", LAYER.replace("0.25", "0.28"))
+    outcomes = inside("apply", "p.json", "--format", "json", *ENGINE).json
+    assert outcomes["outcomes"] == {"conflict": MANY}
