@@ -176,7 +176,7 @@ def _answer_one(settings: Settings, action: str, book: ContextBook, name: str) -
 
 def _path(settings: Settings) -> Path:
     from knobctl.cli.session import Session
-    from knobctl.engine.contexts import CONTEXTS_FILE
+    from knobctl.engine.target import CONTEXTS_FILE
 
     return Session(settings, engine=False).config_folder / CONTEXTS_FILE
 

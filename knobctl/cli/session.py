@@ -130,12 +130,16 @@ class Session:
     @cached_property
     def target(self) -> Target:
         """The engine that the options, the environment and the contexts choose."""
-        from knobctl.engine.contexts import CONTEXTS_FILE, load_contexts
-        from knobctl.engine.target import choose_target
+        from knobctl.engine.target import CONTEXTS_FILE, choose_target
 
+        wanted, path, book = self._wanted(), self.config_folder / CONTEXTS_FILE, None
+        if not wanted.engine and (wanted.context or os.path.lexists(path)):
+            from knobctl.engine.contexts import load_contexts  # its models take a while to load
+
+            book = load_contexts(path)
         return choose_target(
-            self._wanted(),
-            load_contexts(self.config_folder / CONTEXTS_FILE),
+            wanted,
+            book,
             environment=os.environ,
             folder=self.config_folder,
             notice=self.notice,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
     BaseModel,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from knobctl.documents.tree import Spot, Text
 
-CONTEXTS_FILE: Final = "contexts.yaml"
 ContextName = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$")
 ]

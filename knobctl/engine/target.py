@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from knobctl.engine.tokens import Tokens
 
 EMBEDDED: Final = "embedded:"
+CONTEXTS_FILE: Final = "contexts.yaml"
 TOKEN_VARIABLE: Final = "KNOBCTL_TOKEN"  # noqa: S105  the name of a variable, not a token
 
 
@@ -65,7 +66,7 @@ class Wanted:
 
 def choose_target(
     wanted: Wanted,
-    book: ContextBook,
+    book: ContextBook | None,
     *,
     environment: Mapping[str, str],
     folder: Path,
@@ -78,7 +79,7 @@ def choose_target(
 
     Args:
         wanted: An engine or a context, or neither: then the current context, else `embedded:`.
-        book: The named engines.
+        book: The named engines; None where nobody asks for one.
         environment: Where tokens are looked up.
         folder: What relative paths of contexts are relative to.
         notice: Told what a person should know, such as a token file that others can read.
@@ -91,8 +92,8 @@ def choose_target(
         raise UsageError(
             "an engine and a context are given; choose one", hint="drop --engine or --context"
         )
-    name = None if wanted.engine else wanted.context or book.current
-    if name is None:
+    name = None if wanted.engine or book is None else wanted.context or book.current
+    if book is None or name is None:
         target = Target(
             engine=wanted.engine or EMBEDDED,
             insecure=wanted.insecure,

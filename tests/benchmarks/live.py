@@ -53,26 +53,30 @@ CATALOGUE = load_catalogue()
 NEXT = re.compile(rb'"nextPageToken":"([^"]*)"')
 
 
+def knobs_of(number: int) -> dict[str, Any]:
+    """The set of one tenant: ten knobs, and nearly no two tenants alike."""
+    return {
+        "retrieval_min_score": round(0.1 + number % 89 / 100, 2),
+        "retrieval_vector_top_k": 10 + number % 97,
+        "retrieval_bm25_top_k": 40,
+        "rrf_k": 1 + number % 991,
+        "gate_mode": "ENABLED",
+        "gate_min_confident": 0.5,
+        "gate_expanded_floor": 0.3,
+        "assembly_max_chunks": 12,
+        "mmr_lambda": 0.7,
+        "ranker_timeout_ms": 800,
+    }
+
+
 def rows(count: int) -> Iterator[tuple[Any, ...]]:
     """Sets of ten knobs each."""
     unset = {knob.name: knob.unset for knob in CATALOGUE}
     for number in range(count):
-        knobs = {
-            "retrieval_min_score": round(0.1 + number % 89 / 100, 2),
-            "retrieval_vector_top_k": 10 + number % 97,
-            "retrieval_bm25_top_k": 40,
-            "rrf_k": 1 + number % 991,
-            "gate_mode": "ENABLED",
-            "gate_min_confident": 0.5,
-            "gate_expanded_floor": 0.3,
-            "assembly_max_chunks": 12,
-            "mmr_lambda": 0.7,
-            "ranker_timeout_ms": 800,
-        }
         row = sealed(
             KnobsRow(
                 tenant=f"tenant-{number:06}",
-                values=unset | knobs,
+                values=unset | knobs_of(number),
                 revision=1 + number % 40,
                 updated_at=f"2026-11-{1 + number % 30:02}T08:{number % 60:02}:00.000000Z",
                 updated_by=f"person-{number % 30}",
