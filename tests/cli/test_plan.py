@@ -179,6 +179,18 @@ def test_a_plan_lists_what_changes_and_counts_the_rest(inside: Inside) -> None:
     assert faults_of(result.json, "output-apply.v1.schema.json") == []
 
 
+def test_warnings_about_what_is_unchanged_are_counted(inside: Inside) -> None:
+    """In the answers of plan and apply alike, as their schemas say."""
+    inside.hold("a", retrieval_min_score=0.2)
+    inside.write("a.yaml", "tenant: a\nknobs: {retrieval_min_score: 0.2}\n")
+    inside.write("b.yaml", "tenant: b\nknobs: {rrf_k: 31}\n")
+    for command in (("plan",), ("apply", "--yes")):
+        answer = inside(*command, ".", "--format", "json", *ENGINE).json
+        assert answer["summary"]["warnings_unchanged"] == 1
+        assert {one["tenant"] for one in answer["findings"]} <= {"b"}
+        assert faults_of(answer, f"output-{command[0]}.v1.schema.json") == []
+
+
 def with_one_unchanged(document: dict[str, Any]) -> str:
     """The same plan as it was written before only the number of the unchanged was kept."""
     plan = document["plan"]
