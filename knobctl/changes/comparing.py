@@ -61,7 +61,7 @@ def diff_live(
         if tenant.name in unsure:
             continue
         held = live[tenant.name]
-        if repository.desired(tenant) == held.knobs:
+        if repository.wants(tenant, held.knobs):
             same = TenantDiff(tenant=tenant.name, changes=(), after=tenant.source, live=held)
             found.append(same)
             continue

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from knobctl.changes.arriving import Arriving
 from knobctl.changes.plan import Plan, TenantPlan, plan_tenant, schema_digest
 from knobctl.checks.evidence_files import evidence_digest
-from knobctl.engine.reading import read_all
 from knobctl.errors import InputError, UsageError
 from knobctl.finding import Finding, Severity
 from knobctl.text import count
@@ -153,19 +153,17 @@ def prepare(  # noqa: PLR0913  each is one thing that only the caller knows
         return Prepared(report=report)
     refuse_unread(repository, fleet)
     reached = engine()
-    live = read_all(reached, [tenant.name for tenant in repository.tenants], workers=parallelism)
-    changing = [
-        one for one in repository.tenants if repository.desired(one) != live[one.name].knobs
-    ]
-    staying = live.keys() - {one.name for one in changing}
+    arriving = Arriving(repository, reached, workers=parallelism)
     report = check_repository(
         repository,
         today=today,
-        live={name: one.knobs for name, one in live.items()},
+        live=arriving.knobs,
         fleet=fleet,
-        counted=() if everything else staying,
+        arriving=arriving,
+        counted=None if everything else arriving.staying,
     )
-    effective = {tenant.name: repository.effective(tenant) for tenant in changing}
+    live = arriving.live
+    effective = {tenant.name: repository.effective(tenant) for tenant in arriving.changing}
     if report.errors:
         return Prepared(report=report, effective=effective, live=live)
     plan = Plan(
@@ -175,8 +173,8 @@ def prepare(  # noqa: PLR0913  each is one thing that only the caller knows
         managed=len(repository.managed_by(fleet)),
         limits=limits,
         tenants=_tenants(repository, live, effective, report),
-        unchanged=len(staying),
-        staying={name: one.revision for name, one in live.items() if name in staying},
+        unchanged=len(arriving.staying),
+        staying={name: live[name].revision for name in arriving.staying},
         hazards=tuple(one for one in hazards_of(report) if one.tenant is None),
     )
     return Prepared(report=report, plan=plan, effective=effective, live=live)

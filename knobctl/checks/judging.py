@@ -18,7 +18,7 @@ from knobctl.documents.model import RULE_KINDS
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from datetime import date
 
     from knobctl.checks.earlier import Earlier
@@ -49,14 +49,15 @@ def validate_repository(repository: Repository) -> Report:
     return _report("validate", repository, findings)
 
 
-def check_repository(
+def check_repository(  # noqa: PLR0913  each is one thing that only the caller knows
     repository: Repository,
     *,
     today: date,
     live: Mapping[str, Mapping[str, KnobValue]] | None = None,
     base: Repository | None = None,
     fleet: Document | None = None,
-    counted: Collection[str] = (),
+    arriving: Iterable[Document] | None = None,
+    counted: Collection[str] | None = None,
 ) -> Report:
     """Validate, then ask the policies.
 
@@ -67,6 +68,8 @@ def check_repository(
         base: The same PATHs at an earlier revision, judged as what it was: what it has too is standing
             and fails nothing.
         fleet: The fleet of all judged tenants; None for each tenant's own.
+        arriving: The judged tenants in the order in which `live` and `counted` come to know of them; None
+            where they know of all.
         counted: Tenants of whom only errors are told, and the rest is counted; where live is known, it
             holds them just as their documents want them.
 
@@ -77,9 +80,10 @@ def check_repository(
     if not now.policies.in_force:
         raise UsageError("0 policies are in force; nothing would be checked")
     moment, waiving = Moment(today, live), now.waiving(today)
-    rest = _staying(counted, now, waiving, moment)
+    rest = None if counted is None else _staying(counted, now, waiving, moment)
     if base is None:
-        findings, later = _alone(now, waiving, moment, rest)
+        tenants = repository.tenants if arriving is None else arriving
+        findings, later = _alone(now, waiving, moment, tenants, rest)
     else:
         then = earlier_grounds(base, now)
         findings, later = _compared(now, then, waiving, moment), []
@@ -97,13 +101,14 @@ def _alone(
     now: Grounds,
     waiving: Waiving,
     moment: Moment,
+    tenants: Iterable[Document],
     staying: Staying | None,
 ) -> tuple[list[Finding], list[Answers]]:
     """Judge documents by themselves, or with what the engine holds."""
     from knobctl.checks.tenants import policy_findings
 
     findings, later = [*now.findings, *now.strangers()], []
-    for answer in policy_findings(now, waiving, moment, staying):
+    for answer in policy_findings(now, waiving, moment, tenants, staying):
         findings += answer.findings
         if answer.infos:
             later.append(answer)
@@ -154,11 +159,7 @@ def _demanded(
     return findings
 
 
-def _staying(
-    names: Collection[str], now: Grounds, waiving: Waiving, moment: Moment
-) -> Staying | None:
-    if not names:
-        return None
+def _staying(names: Collection[str], now: Grounds, waiving: Waiving, moment: Moment) -> Staying:
     from knobctl.checks.staying import Staying
 
     return Staying(names, now, waiving, moment)

@@ -12,7 +12,7 @@ from knobctl.checks.subjects import subject_of
 from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from knobctl.checks.earlier import Earlier
     from knobctl.checks.grounds import Grounds, Moment
@@ -55,6 +55,7 @@ def policy_findings(
     now: Grounds,
     waiving: Waiving,
     moment: Moment,
+    tenants: Iterable[Document],
     staying: Staying | None = None,
 ) -> Iterator[Answers]:
     """Ask every policy of every judged tenant, where there is no base.
@@ -63,13 +64,14 @@ def policy_findings(
         now: The documents, and what they are judged by.
         waiving: The waivers.
         moment: The day, and what the engine holds.
+        tenants: The judged tenants.
         staying: Counts what is said of tenants that stay as they are; None where all is told.
 
     Yields:
         What is said of each tenant of which anything is.
     """
     asking = Asking(now.policies.in_force, alone=moment.live is None)
-    for tenant in now.repository.tenants:
+    for tenant in tenants:
         if staying and staying.is_settled(tenant):
             continue
         subject = subject_of(now, tenant, moment)
@@ -82,7 +84,7 @@ def policy_findings(
         if not hits:
             continue
         quiet: tuple[Hit, ...] = ()
-        if moment.live is None and not subject.faulty:
+        if not subject.faulty:
             quiet = tuple(hit for hit in hits if _is_quiet(hit, waiving.rules))
             hits = [hit for hit in hits if not _is_quiet(hit, waiving.rules)]
         found = [finding_of(hit, subject) for hit in hits]

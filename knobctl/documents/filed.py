@@ -25,6 +25,8 @@ class FiledDocument(Document):
     _row: Row
     _source: str
     _whole: Document | None
+    kind = Kind.TENANT
+    index = 0
 
     def __init__(self, row: Row, source: str, read: Callable[[str], Document | None]) -> None:
         """Take what the index knows.
@@ -38,9 +40,7 @@ class FiledDocument(Document):
         _set(self, "_source", source)
         _set(self, "_read", read)
         _set(self, "_whole", None)
-        _set(self, "kind", Kind.TENANT)
         _set(self, "name", row.tenant)
-        _set(self, "index", 0)
 
     @property
     def _document(self) -> Document:

@@ -13,7 +13,7 @@ from knobctl.documents.model import Kind
 from knobctl.documents.reader import read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from knobctl.documents.index import Index
     from knobctl.documents.kinds import Sorted
@@ -51,6 +51,38 @@ class Filing:
         self._plain: dict[str, tuple[Document, str]] = {}
         self._heads: dict[str, Head] = {}
         repository.filing = self
+
+    def give_known(
+        self, names: Iterable[str], seen: set[str], source_of: Callable[[str], str]
+    ) -> list[str]:
+        """Give the repository the documents of judged files that Git vouches for and the index knows.
+
+        Args:
+            names: The files.
+            seen: Those that were looked at before; the known ones are added.
+            source_of: Gives a file's name as findings have it.
+
+        Returns:
+            The other files.
+        """
+        if self._ids is None:
+            self._ids = self._blobs.ids()
+        ids, find, repository = self._ids, self.index.find, self._repository
+        documents, rest = [], []
+        for name in names:
+            content = ids.get(name, "")
+            row = find(content) if content and name not in seen else None
+            if row is None:
+                rest.append(name)
+                continue
+            source = source_of(name)
+            documents.append(FiledDocument(row, source, self._whole))
+            repository.names[source] = name
+            self.contents[source] = content
+            seen.add(name)
+        repository.files += len(documents)
+        repository.take(documents, judged=True)
+        return rest
 
     def give(self, name: str, source: str, *, judged: bool) -> bool:
         """Give the repository the document of a file that the index knows.

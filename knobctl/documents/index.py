@@ -64,8 +64,10 @@ class _Batch(NamedTuple):
     """What one run added."""
 
     heads: list[Head]
-    rows: dict[str, tuple[str, int, dict[str, KnobValue]]]
-    """By content: the tenant, which of the heads, the knobs."""
+    shapes: list[list[str]]
+    """Names of knobs that a document writes."""
+    rows: dict[str, list[Any]]
+    """By content: the tenant, which of the heads, which of the shapes, the values."""
     verdicts: list[Verdict]
     judged: dict[str, dict[str, int]]
     """By what it was judged by, and by content: which of the verdicts."""
@@ -97,7 +99,8 @@ class Index:
         for batch in reversed(self._batches):
             row = batch.rows.get(content)
             if row is not None:
-                return Row(row[0], batch.heads[row[1]], row[2])
+                tenant, head, shape, *values = row
+                return Row(tenant, batch.heads[head], dict(zip(batch.shapes[shape], values)))  # noqa: B905  sealed together
         return self._rows.get(content)
 
     def note(self, content: str, row: Row) -> None:
@@ -119,7 +122,8 @@ class Index:
         for batch in reversed(self._batches):
             place = batch.judged.get(by, _NOTHING).get(content)
             if place is not None:
-                return batch.verdicts[place]
+                found: Verdict = batch.verdicts[place]
+                return found
         return None
 
     def judge(self, content: str, by: str, verdict: Verdict) -> None:
@@ -171,6 +175,9 @@ class Index:
 def _laid_out(rows: Mapping[str, Row], judged: Mapping[str, Mapping[str, Verdict]]) -> bytes:
     heads = {id(row.head): row.head for row in rows.values()}
     at = {one: place for place, one in enumerate(heads)}
+    shapes: dict[tuple[str, ...], int] = {}
+    for row in rows.values():
+        shapes.setdefault(tuple(row.knobs), len(shapes))
     verdicts: dict[str, int] = {}
 
     def placed(verdict: Verdict) -> int:
@@ -182,8 +189,15 @@ def _laid_out(rows: Mapping[str, Row], judged: Mapping[str, Mapping[str, Verdict
     return json.dumps(
         {
             "heads": list(heads.values()),
+            "shapes": list(shapes),
             "rows": {
-                content: (row.tenant, at[id(row.head)], row.knobs) for content, row in rows.items()
+                content: (
+                    row.tenant,
+                    at[id(row.head)],
+                    shapes[tuple(row.knobs)],
+                    *row.knobs.values(),
+                )
+                for content, row in rows.items()
             },
             "verdicts": list(verdicts),
             "judged": places,
@@ -202,7 +216,7 @@ def _batch(payload: bytes) -> _Batch:
     for text in told["verdicts"]:
         counts, waivers = json.loads(text)
         verdicts.append(Verdict(counts, tuple((name, now) for name, now in waivers)))
-    return _Batch(heads, told["rows"], verdicts, told["judged"])
+    return _Batch(heads, told["shapes"], told["rows"], verdicts, told["judged"])
 
 
 def _sealed(payload: bytes, key: bytes) -> bytes:

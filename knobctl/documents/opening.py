@@ -102,6 +102,7 @@ class Opening:
         self._repository = Repository(root, catalogue, settings, below=below_checkout(root))
         self._shown: dict[str, str] = {}
         self._seen: set[str] = set()
+        self._walked: set[str] = set()
         self._repository.settings_source = self._source(SETTINGS_FILE)
         self._filing_of = filing
         self._filing: Filing | None = None
@@ -217,11 +218,15 @@ class Opening:
                 self._judge(name, named=True)
             case "folder":
                 names = self._files.names(name, self._skips)
+                self._walked.add(name)
                 first = list(islice(names, MANY))
                 if self._filing_of and self._filing is None and len(first) == MANY:
                     self._filing = self._filing_of(self._repository, self._files)
-                for found in [*first, *names]:
-                    self._judge(found, named=False)
+                found = [*first, *names]
+                if self._filing and self._unchanged is None:
+                    found = self._filing.give_known(found, self._seen, self._source)
+                for one in found:
+                    self._judge(one, named=False)
             case "other":
                 raise UsageError(
                     f"{path} is no regular file", hint="to read from a pipe: knobctl ... -"
@@ -322,7 +327,8 @@ class Opening:
             else [""]
         )
         for folder in folders:
-            yield from files.names(folder, self._skips)
+            if folder not in self._walked:
+                yield from files.names(folder, self._skips)
 
     def _names_of_rest(self) -> Iterator[str]:
         """The files of the repository that were not read yet."""

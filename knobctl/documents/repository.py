@@ -167,15 +167,28 @@ class Repository:
 
     def desired(self, tenant: Document) -> Mapping[str, KnobValue]:
         """The canonical set that a tenant wants, without where it comes from; see `effective`."""
-        layers = tenant.layers
+        unset = self.catalogue.unset
+        return {
+            name: value for name, value in self._written(tenant).items() if value != unset[name]
+        }
+
+    def wants(self, tenant: Document, held: Mapping[str, KnobValue]) -> bool:
+        """Whether a canonical set is the one that a tenant wants."""
+        written = self._written(tenant)
+        # Most tenants write no value that means the default: then nothing is to be left out.
+        return written == held or (len(written) > len(held) and self.desired(tenant) == held)
+
+    def _written(self, tenant: Document) -> Mapping[str, KnobValue]:
+        """What a tenant and its layers come to, values that mean the default included."""
+        own, layers = tenant.values(self.catalogue), tenant.layers
+        if not layers:
+            return own
         below = self._layered.get(layers)
         if below is None:
             below = self._layered[layers] = {}
             for layer in self.layers_of(tenant):
                 below.update(layer.values(self.catalogue))
-        values = {**below, **tenant.values(self.catalogue)}
-        unset = self.catalogue.unset
-        return {name: value for name, value in values.items() if value != unset[name]}
+        return {**below, **own}
 
     def effective(self, tenant: Document) -> Effective:
         """Resolve a tenant's layers."""

@@ -16,7 +16,7 @@ from knobctl.engine.interface import (
 from knobctl.errors import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from knobctl.engine.interface import Engine
 
@@ -28,85 +28,82 @@ LISTED_PER_TENANT: Final = 20
 """How many listed sets cost as much as one read: beyond that the list is given up."""
 
 
-def read_many(
-    engine: Engine,
-    tenants: Iterable[str],
-    *,
-    workers: int = WORKERS,
-    on_each: Callable[[str], None] = lambda _: None,
-) -> dict[str, LiveSet | EngineError]:
-    """Read each tenant's set.
+def read_arriving(
+    engine: Engine, tenants: Iterable[str], *, workers: int = WORKERS
+) -> Iterator[tuple[str, LiveSet | EngineError]]:
+    """Read each tenant's set, and give each as soon as it is there.
 
     Args:
         engine: Where from.
         tenants: Whose; each once.
         workers: How many reads are under way at a time, at least 1.
-        on_each: Told of each tenant when it is read.
 
-    Returns:
-        By tenant, in the order given: its set, or why it could not be read. Where the engine cannot
-        be reached at all it is not tried again for every tenant.
+    Yields:
+        A tenant, and its set or why it could not be read. First those that a list tells, in its order,
+        then the others in the order given. Where the engine cannot be reached at all it is not tried
+        again for every tenant.
 
     Raises:
         RefusedError: If the engine cannot tell the tenants apart; see `Engine.assert_addresses`.
     """
-    wanted = list(dict.fromkeys(tenants))
-    engine.assert_addresses(wanted)
-    found: dict[str, LiveSet | EngineError] = dict(_listed(engine, wanted))
-    for tenant in found:
-        on_each(tenant)
-    reader = _Asker(engine.read, on_each)
+    missing = dict.fromkeys(tenants)
+    engine.assert_addresses(missing.keys())
+    for live in _listed(engine, missing.keys()):
+        del missing[live.tenant]
+        yield live.tenant, live
+    reader = _Asker(engine.read)
     with ThreadPoolExecutor(max_workers=workers) as pool:
-        missing = [tenant for tenant in wanted if tenant not in found]
         try:
-            found |= dict(zip(missing, pool.map(reader, missing), strict=True))
+            yield from zip(missing, pool.map(reader, missing), strict=True)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def read_many(
+    engine: Engine, tenants: Iterable[str], *, workers: int = WORKERS
+) -> dict[str, LiveSet | EngineError]:
+    """Read each tenant's set: as `read_arriving`, by tenant in the order given."""
+    wanted = list(dict.fromkeys(tenants))
+    found = dict(read_arriving(engine, wanted, workers=workers))
     return {tenant: found[tenant] for tenant in wanted}
 
 
 def read_all(
-    engine: Engine,
-    tenants: Iterable[str],
-    *,
-    workers: int = WORKERS,
-    on_each: Callable[[str], None] = lambda _: None,
+    engine: Engine, tenants: Iterable[str], *, workers: int = WORKERS
 ) -> dict[str, LiveSet]:
     """Read each tenant's set, or none: as `read_many`, but the first failure is raised.
 
     Raises:
         EngineError: The first failure, in the order of the tenants.
     """
-    found = read_many(engine, tenants, workers=workers, on_each=on_each)
+    found = read_many(engine, tenants, workers=workers)
     failure = next((result for result in found.values() if isinstance(result, EngineError)), None)
     if failure:
         raise failure
     return {tenant: result for tenant, result in found.items() if isinstance(result, LiveSet)}
 
 
-def _listed(engine: Engine, wanted: Collection[str]) -> Mapping[str, LiveSet]:
-    if len(wanted) < LISTS_FROM:
-        return {}
-    names = set(wanted)
-    found: dict[str, LiveSet] = {}
+def _listed(engine: Engine, wanted: Collection[str]) -> Iterator[LiveSet]:
+    left = set(wanted)
+    if len(left) < LISTS_FROM:
+        return
     try:
-        for live in islice(engine.list(), LISTED_PER_TENANT * len(names)):
-            if live.tenant in names:
-                found[live.tenant] = live
-                if len(found) == len(names):
-                    break
+        for live in islice(engine.list(), LISTED_PER_TENANT * len(left)):
+            if live.tenant in left:
+                left.remove(live.tenant)
+                yield live
+                if not left:
+                    return
     except NotOfferedError:
-        return {}
-    return found
+        return
 
 
 class _Asker(Generic[T]):
     """Asks about one tenant; once the engine is out of reach, gives the same answer for the rest."""
 
-    def __init__(self, ask: Callable[[str], T], on_each: Callable[[str], None]) -> None:
+    def __init__(self, ask: Callable[[str], T]) -> None:
         self._ask = ask
-        self._on_each = on_each
         self._out_of_reach: EngineError | None = None
 
     def __call__(self, tenant: str) -> T | EngineError:
@@ -119,7 +116,6 @@ class _Asker(Generic[T]):
             result = error
         except EngineError as error:
             result = self._out_of_reach = error
-        self._on_each(tenant)
         return result
 
 
@@ -130,7 +126,7 @@ def read_histories(
 
     An engine that keeps none is asked once for each worker, and is then known to.
     """
-    asker = _Asker(lambda tenant: list(engine.audit_events(tenant)), lambda _: None)
+    asker = _Asker(lambda tenant: list(engine.audit_events(tenant)))
     names = list(dict.fromkeys(tenants))
     with ThreadPoolExecutor(max_workers=workers) as pool:
         try:

@@ -1,0 +1,57 @@
+"""The judged tenants in the order in which the engine tells what it holds of them: each is looked at while others are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from knobctl.engine.reading import read_arriving
+from knobctl.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from knobctl.documents.model import Document
+    from knobctl.documents.repository import Repository
+    from knobctl.engine.interface import Engine, LiveSet
+    from knobctl.knobs import KnobValue
+
+
+class Arriving:
+    """Gives each judged tenant once, when its live set is there; by then it is known whether it changes."""
+
+    def __init__(self, repository: Repository, engine: Engine, *, workers: int) -> None:
+        """Take the documents and the engine; nothing is read yet.
+
+        Args:
+            repository: Its judged tenants are looked at; none is claimed twice.
+            engine: Where live is read.
+            workers: How many reads are under way at a time.
+        """
+        self._repository, self._engine, self._workers = repository, engine, workers
+        self.live: dict[str, LiveSet] = {}
+        self.knobs: dict[str, Mapping[str, KnobValue]] = {}
+        """By tenant, the canonical set that the engine holds."""
+        self.changing: list[Document] = []
+        """Those that live does not hold as their documents want them."""
+        self.staying: set[str] = set()
+        """The others."""
+
+    def __iter__(self) -> Iterator[Document]:
+        """Give the tenants.
+
+        Raises:
+            EngineError: If one cannot be read.
+        """
+        repository = self._repository
+        documents = {one.name: one for one in repository.tenants}
+        for tenant, found in read_arriving(self._engine, documents, workers=self._workers):
+            if isinstance(found, EngineError):
+                raise found
+            document = documents[tenant]
+            self.live[tenant] = found
+            self.knobs[tenant] = found.knobs
+            if repository.wants(document, found.knobs):
+                self.staying.add(tenant)
+            else:
+                self.changing.append(document)
+            yield document
