@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 from collections import Counter
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.index import Verdict
 from knobctl.documents.model import RULE_KINDS, Kind
 from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from knobctl.checks.grounds import Grounds, Moment
     from knobctl.checks.subject import Subject
     from knobctl.checks.waivers import Waiving
+    from knobctl.documents.filing import Filing
     from knobctl.documents.model import Document
+
+_ERROR: Final = Severity.ERROR.value
 
 
 class Staying:
@@ -39,19 +42,19 @@ class Staying:
         """By severity, what counts of what is said of them; errors are told instead."""
         self._now, self._waiving = now, waiving
         self._filing = now.repository.filing
-        self._ground = _ground_of(now, waiving, moment) if self._filing else b""
-        self._by_layers: dict[object, str] = {}
+        self._ground = _common_ground(now, waiving, moment) if self._filing else b""
+        self._by_ground: dict[object, tuple[str, Mapping[str, Verdict]]] = {}
         self._known: list[Verdict] = []
         # Where there are fleets, each tenant may be under one of its own.
         self._has_own_fleets = now.fleet is None and bool(now.repository.fleets)
 
     def is_settled(self, tenant: Document) -> bool:
         """Whether the index knows what is said of a tenant, and no error is."""
-        if self._filing is None or tenant.name not in self.names or tenant.evidence:
+        filing = self._filing
+        if filing is None or tenant.name not in self.names or tenant.evidence:
             return False
-        content = self._filing.contents.get(tenant.source)
-        verdict = content and self._filing.index.verdict(content, self._by(tenant))
-        if not verdict or Severity.ERROR.value in verdict.counts:
+        verdict = self._ground_of(tenant, filing)[1].get(filing.content_of(tenant) or "")
+        if verdict is None or _ERROR in verdict.counts:
             return False
         self._known.append(verdict)
         return True
@@ -83,27 +86,29 @@ class Staying:
         errors = [one for one in counting if one.severity is Severity.ERROR]
         counts = Counter(one.severity.value for one in counting)
         verdict = Verdict(dict(counts), tuple(dict.fromkeys(self._waiving.noted)))
-        content = self._filing and self._filing.contents.get(tenant.source)
-        if self._filing and content and not tenant.evidence:
-            self._filing.index.judge(content, self._by(tenant), verdict)
-        del counts[Severity.ERROR.value]
+        filing = self._filing
+        content = filing and filing.content_of(tenant)
+        if filing and content and not tenant.evidence:
+            filing.index.judge(content, self._ground_of(tenant, filing)[0], verdict)
+        del counts[_ERROR]
         self.counts.update(counts)
         return errors
 
-    def _by(self, tenant: Document) -> str:
-        """What stands for all that a tenant is judged by, besides its own document."""
+    def _ground_of(self, tenant: Document, filing: Filing) -> tuple[str, Mapping[str, Verdict]]:
+        """What stands for all that a tenant is judged by besides its own document, and the verdicts by that."""
         fleet = self._now.fleet_of(tenant) if self._has_own_fleets else self._now.fleet
         key = (tenant.layers, id(fleet))
-        found = self._by_layers.get(key)
-        if found is None:
+        known = self._by_ground.get(key)
+        if known is None:
             whole = blake2b(self._ground, digest_size=12)
             for document in (*self._now.repository.layers_of(tenant), *([fleet] if fleet else [])):
                 _take(whole, document)
-            found = self._by_layers[key] = whole.hexdigest()
-        return found
+            by = whole.hexdigest()
+            known = self._by_ground[key] = by, filing.index.verdicts(by)
+        return known
 
 
-def _ground_of(now: Grounds, waiving: Waiving, moment: Moment) -> bytes:
+def _common_ground(now: Grounds, waiving: Waiving, moment: Moment) -> bytes:
     """What stands for all that every tenant is judged by: policies, waivers, severities, the day."""
     found = blake2b(digest_size=16)
     repository = now.repository

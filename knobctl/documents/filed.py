@@ -20,23 +20,33 @@ _set = object.__setattr__
 class FiledDocument(Document):
     """A tenant's document as the index has it; its text and places come from the file, when asked for."""
 
-    __slots__ = ("_read", "_row", "_source", "_whole")
-    _read: Callable[[str], Document | None]
-    _row: Row
+    __slots__ = ("_read", "_source", "_whole", "content", "row")
+    row: Row
+    content: str
+    """The name that Git gives to the bytes of its file."""
     _source: str
+    _read: Callable[[FiledDocument], Document | None]
     _whole: Document | None
     kind = Kind.TENANT
     index = 0
 
-    def __init__(self, row: Row, source: str, read: Callable[[str], Document | None]) -> None:
+    def __init__(
+        self,
+        row: Row,
+        content: str,
+        source: str,
+        read: Callable[[FiledDocument], Document | None],
+    ) -> None:
         """Take what the index knows.
 
         Args:
             row: What stands in the file.
+            content: The name of its bytes.
             source: The file, as findings name it.
             read: Reads the file's one document; None where it is another one by now.
         """
-        _set(self, "_row", row)
+        _set(self, "row", row)
+        _set(self, "content", content)
         _set(self, "_source", source)
         _set(self, "_read", read)
         _set(self, "_whole", None)
@@ -51,7 +61,7 @@ class FiledDocument(Document):
         """
         whole = self._whole
         if whole is None:
-            whole = self._read(self._source)
+            whole = self._read(self)
             if whole is None:
                 raise InputError(f"{self._source} changed while it was read", hint="run it again")
             _set(self, "_whole", whole)
@@ -80,22 +90,22 @@ class FiledDocument(Document):
     @property
     def owner(self) -> str | None:
         """See `Document.owner`."""
-        return self._row.head.owner
+        return self.row.head.owner
 
     @property
     def evidence(self) -> tuple[str, ...]:
         """See `Document.evidence`."""
-        return self._row.head.evidence
+        return self.row.head.evidence
 
     @property
     def labels(self) -> Mapping[str, str]:
         """See `Document.labels`."""
-        return self._row.head.labels
+        return self.row.head.labels
 
     @property
     def layers(self) -> tuple[str, ...]:
         """See `Document.layers`."""
-        return self._row.head.layers
+        return self.row.head.layers
 
     @property
     def is_known_sound(self) -> bool:
@@ -104,4 +114,4 @@ class FiledDocument(Document):
 
     def values(self, _catalogue: Catalogue) -> Mapping[str, KnobValue]:
         """See `Document.values`."""
-        return self._row.knobs
+        return self.row.knobs

@@ -46,8 +46,8 @@ class Filing:
         self.index = index()
         self._ids: dict[str, str] | None = None
         self._read_ahead: tuple[str, bytes] = ("", b"")
-        self.contents: dict[str, str] = {}
-        """By source, the content of each file with a row."""
+        self._contents: dict[str, str] = {}
+        """By source, the content of each file that got a row in this run."""
         self._plain: dict[str, tuple[Document, str]] = {}
         self._heads: dict[str, Head] = {}
         repository.filing = self
@@ -69,6 +69,7 @@ class Filing:
             self._ids = self._blobs.ids()
         ids, find, repository = self._ids, self.index.find, self._repository
         documents, rest = [], []
+        whole, sources = self._whole, repository.names
         for name in names:
             content = ids.get(name, "")
             row = find(content) if content and name not in seen else None
@@ -76,9 +77,8 @@ class Filing:
                 rest.append(name)
                 continue
             source = source_of(name)
-            documents.append(FiledDocument(row, source, self._whole))
-            repository.names[source] = name
-            self.contents[source] = content
+            documents.append(FiledDocument(row, content, source, whole))
+            sources[source] = name
             seen.add(name)
         repository.files += len(documents)
         repository.take(documents, judged=True)
@@ -109,11 +109,16 @@ class Filing:
         if row is None:
             return False
         repository = self._repository
-        repository.take((FiledDocument(row, source, self._whole),), judged=judged)
+        repository.take((FiledDocument(row, content, source, self._whole),), judged=judged)
         repository.names[source] = name
         repository.files += judged
-        self.contents[source] = content
         return True
+
+    def content_of(self, document: Document) -> str | None:
+        """The name of the bytes of a document's file, where that has a row."""
+        if isinstance(document, FiledDocument):
+            return document.content
+        return self._contents.get(document.source)
 
     def read(self, name: str) -> bytes:
         """A file's bytes, read once.
@@ -147,16 +152,16 @@ class Filing:
         for source, (document, content) in self._plain.items():
             if sound(document):
                 self.index.note(content, self._row(document))
-                self.contents[source] = content
+                self._contents[source] = content
         self._plain = {}
 
     @property
     def _digits(self) -> int:
         return len(next(iter(self._ids.values()))) if self._ids else SHA1
 
-    def _whole(self, source: str) -> Document | None:
+    def _whole(self, filed: FiledDocument) -> Document | None:
         """Read the document of a file that has a row; None where it has another one by now."""
-        repository = self._repository
+        repository, source = self._repository, filed.source
         try:
             raw = self._files.read(repository.names[source])
         except OSError:
@@ -164,13 +169,12 @@ class Filing:
         text = read_bytes(raw, source)
         found = sort_documents(text, named=False)
         repository.texts[source] = text
-        content, row = self.contents[source], self.index.find(self.contents[source])
-        if len(found.documents) != 1 or row is None:
+        if len(found.documents) != 1:
             return None
         (document,) = found.documents
         # Line ends may differ on their way through Git; what is said may not.
-        is_same = content == blob_id(raw, digits=self._digits)
-        return document if is_same or row == self._row(document) else None
+        is_same = filed.content == blob_id(raw, digits=self._digits)
+        return document if is_same or filed.row == self._row(document) else None
 
     def _row(self, document: Document) -> Row:
         head = Head(document.layers, document.labels, document.owner, document.evidence)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from knobctl.knobs import KnobValue
 
 _MARK: Final = b"knobctl-index-1"
-_NOTHING: Final[Mapping[str, int]] = {}
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _APPEND: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -111,20 +110,18 @@ class Index:
         """Whether there is a row of this content."""
         return content in self._rows or any(content in batch.rows for batch in self._batches)
 
-    def verdict(self, content: str, by: str) -> Verdict | None:
-        """Give what was said of a tenant; None where it was judged by something else, or never.
+    def verdicts(self, by: str) -> Mapping[str, Verdict]:
+        """Give what was said of tenants, by the content of their files.
 
         Args:
-            content: Of its file.
-            by: Stands for all that it is judged by.
+            by: Stands for all that they were judged by.
         """
         self._asked.add(by)
-        for batch in reversed(self._batches):
-            place = batch.judged.get(by, _NOTHING).get(content)
-            if place is not None:
-                found: Verdict = batch.verdicts[place]
-                return found
-        return None
+        return {
+            content: batch.verdicts[place]
+            for batch in self._batches
+            for content, place in batch.judged.get(by, {}).items()
+        }
 
     def judge(self, content: str, by: str, verdict: Verdict) -> None:
         """Keep what was said of a tenant."""
