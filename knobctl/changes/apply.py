@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from knobctl.changes.diff import diff_sets
 from knobctl.changes.journal import Intent, not_established
 from knobctl.changes.journal_writing import JournalError
-from knobctl.changes.outcomes import Outcome, TenantOutcome
+from knobctl.changes.outcomes import Outcome, TenantOutcome, unbegun
 from knobctl.changes.read_back import Reading, established, read_back, resent, same_set
 from knobctl.changes.sealing import digest
 from knobctl.engine.interface import EngineRefusedError, TenantNotFoundError
@@ -88,7 +88,7 @@ def apply_plan(
     Returns:
         The outcomes in the order of the plan.
     """
-    done = {one.tenant: _unchanged(one) for one in tenants if not _is_written(one, push)}
+    done = {one.tenant: unbegun(one) for one in tenants if not _is_written(one, push)}
     for outcome in done.values():
         progress(outcome)
     for outcome in _written([one for one in tenants if one.tenant not in done], push):
@@ -117,7 +117,7 @@ def _written(tenants: Sequence[TenantPlan], push: Push) -> Iterator[TenantOutcom
                     batch = list(islice(left, push.parallelism * AHEAD))
                     for tenant, intent, unnoted in _noted(batch, push, halt):
                         if intent is None:
-                            yield _skipped(tenant, unnoted)
+                            yield unbegun(tenant, unnoted)
                         else:
                             running.add(pool.submit(_one_tenant, tenant, intent, push, halt))
                     if batch:
@@ -157,7 +157,7 @@ def _one_tenant(tenant: TenantPlan, intent: Intent, push: Push, halt: Event) -> 
     if not _may_begin(push, halt):
         if tenant.tenant in push.sent:
             return not_established(intent)
-        outcome = _skipped(tenant)
+        outcome = unbegun(tenant)
     else:
         outcome, goes_on = _write(tenant, intent, push)
         if not goes_on:
@@ -171,16 +171,6 @@ def _may_begin(push: Push, halt: Event) -> bool:
         return False
     # What waits for its turn is not in flight yet: a stop is not kept waiting for it.
     return push.pace is None or (push.pace.begin(push.stop) and not halt.is_set())
-
-
-def _unchanged(tenant: TenantPlan) -> TenantOutcome:
-    return TenantOutcome(
-        tenant=tenant.tenant, outcome=Outcome.UNCHANGED, revision=tenant.base_revision
-    )
-
-
-def _skipped(tenant: TenantPlan, message: str | None = None) -> TenantOutcome:
-    return TenantOutcome(tenant=tenant.tenant, outcome=Outcome.SKIPPED, message=message)
 
 
 def _intent(tenant: TenantPlan, push: Push) -> Intent:

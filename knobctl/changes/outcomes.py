@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from knobctl.changes.diff import Change
+    from knobctl.changes.plan import TenantPlan
 
 
 class Outcome(StrEnum):
@@ -65,6 +66,15 @@ class TenantOutcome:
             "changed_by": self.by,
             "changed_at": self.at,
         }
+
+
+def unbegun(tenant: TenantPlan, message: str | None = None) -> TenantOutcome:
+    """The outcome of a tenant of which no write was begun: skipped, with why, if there was one to make."""
+    if tenant.changes:
+        return TenantOutcome(tenant=tenant.tenant, outcome=Outcome.SKIPPED, message=message)
+    return TenantOutcome(
+        tenant=tenant.tenant, outcome=Outcome.UNCHANGED, revision=tenant.base_revision
+    )
 
 
 def taken_back(outcome: TenantOutcome, written: str | None) -> TenantOutcome:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from knobctl.changes.journal import SETTLED
-from knobctl.changes.outcomes import Outcome, TenantOutcome
+from knobctl.changes.outcomes import Outcome, TenantOutcome, unbegun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,7 +56,8 @@ class Proposal:
 
     def unbegun(self, message: str | None = None) -> list[TenantOutcome]:
         """The outcomes where nothing is written."""
-        return in_order([*self.left_out, *(_unbegun(self.plan, message))])
+        unwritten = (unbegun(one, message) for one in self.plan.tenants)
+        return in_order([*self.left_out, *unwritten])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,14 +97,3 @@ class Done:
 def in_order(outcomes: Sequence[TenantOutcome]) -> list[TenantOutcome]:
     """Sort outcomes by tenant."""
     return sorted(outcomes, key=lambda one: one.tenant)
-
-
-def _unbegun(plan: Plan, message: str | None) -> list[TenantOutcome]:
-    return [
-        TenantOutcome(tenant=tenant.tenant, outcome=Outcome.SKIPPED, message=message)
-        if tenant.changes
-        else TenantOutcome(
-            tenant=tenant.tenant, outcome=Outcome.UNCHANGED, revision=tenant.base_revision
-        )
-        for tenant in plan.tenants
-    ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from knobctl.changes.apply import apply_plan
 from knobctl.changes.journal import not_established
 from knobctl.changes.journal_writing import JournalError
-from knobctl.changes.outcomes import Outcome, TenantOutcome
+from knobctl.changes.outcomes import Outcome, TenantOutcome, unbegun
 from knobctl.changes.rollout import Rolled
 from knobctl.changes.taking_back import back_of, still_written, take_back
 from knobctl.changes.watching import unwatched, watched
@@ -78,8 +78,7 @@ def _ended(
     settled = dict(rollout.begun.settled) if rollout.begun else {}
     chosen = [one for group in rollout.groups for one in group.tenants]
     planned = {one.tenant: one for one in (*chosen, *rollout.rest)}
-    unbegun = {name: _unbegun(one, push) for name, one in planned.items()}
-    found = unbegun | settled | outcomes
+    found = {name: _not_come_to(one, push) for name, one in planned.items()} | settled | outcomes
     written = [one for one in found.values() if one.outcome is Outcome.APPLIED]
     unsure = [one.tenant for one in found.values() if one.outcome is Outcome.UNKNOWN]
     if why is None or not (written or unsure):
@@ -98,12 +97,8 @@ def _ended(
     )
 
 
-def _unbegun(tenant: TenantPlan, push: Push) -> TenantOutcome:
+def _not_come_to(tenant: TenantPlan, push: Push) -> TenantOutcome:
     """What became of a tenant that this attempt did not come to."""
     if tenant.tenant in push.sent:
         return not_established(push.sent[tenant.tenant])
-    if tenant.changes:
-        return TenantOutcome(tenant=tenant.tenant, outcome=Outcome.SKIPPED)
-    return TenantOutcome(
-        tenant=tenant.tenant, outcome=Outcome.UNCHANGED, revision=tenant.base_revision
-    )
+    return unbegun(tenant)
