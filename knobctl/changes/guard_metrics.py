@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,23 @@ def measured(before: Answers, after: Answers) -> tuple[Measure, ...]:
     )
 
 
+class WaveVerdict(StrEnum):
+    """How a wave was found; of a dry run the first two."""
+
+    HELD = "held"
+    WORSE = "worse"
+    """A tenant is answered worse than the bound allows."""
+    NOT_WRITTEN = "not written"
+    """Not all of it was."""
+    NOT_ASKED = "not asked"
+    """Its probes could not be."""
+    PASSED_OVER = "passed over"
+    """Every tenant of it had moved, and was skipped."""
+    INTERRUPTED = "interrupted"
+    """Written, and not watched to the end."""
+    NOT_BEGUN = "not begun"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wave:
     """What became of one wave."""
@@ -58,8 +76,7 @@ class Wave:
     name: str
     """As `waves.Group` has it."""
     tenants: tuple[str, ...]
-    verdict: str = "not begun"
-    """`held`, `worse`, `not written`, `not asked`, `interrupted` or `not begun`; of a dry run the first two."""
+    verdict: WaveVerdict = WaveVerdict.NOT_BEGUN
     rounds: int = 0
     """How often its questions were asked."""
     measures: Mapping[str, tuple[Measure, ...]] = field(default_factory=dict)
@@ -101,7 +118,7 @@ def judged(
     return Wave(
         name=group.name,
         tenants=tuple(one.tenant for one in group.tenants),
-        verdict="worse" if breaches else "held",
+        verdict=WaveVerdict.WORSE if breaches else WaveVerdict.HELD,
         rounds=rounds,
         measures=measures,
         breaches=tuple(breaches),

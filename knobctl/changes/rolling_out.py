@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from knobctl.changes.apply import apply_plan
+from knobctl.changes.guard_metrics import WaveVerdict
 from knobctl.changes.journal import not_established
 from knobctl.changes.journal_writing import JournalError
 from knobctl.changes.outcomes import Outcome, TenantOutcome, unbegun
@@ -40,18 +41,18 @@ def roll_out(
     judged = rollout.begun.judged if rollout.begun else 0
     settled = rollout.begun.settled if rollout.begun else {}
     outcomes: dict[str, TenantOutcome] = {}
-    waves = [unwatched(group, "not begun") for group in rollout.groups]
+    waves = [unwatched(group, WaveVerdict.NOT_BEGUN) for group in rollout.groups]
     for index, group in enumerate(rollout.groups):
         left = [one for one in group.tenants if one.tenant not in settled]
         outcomes |= {one.tenant: one for one in apply_plan(left, push, progress)}
         there = [settled.get(one.tenant) or outcomes[one.tenant] for one in group.tenants]
         waves[index] = watched(index + 1, there, rollout, push, watch)
-        if waves[index].verdict not in {"held", "passed over"}:
+        if waves[index].verdict not in {WaveVerdict.HELD, WaveVerdict.PASSED_OVER}:
             return _ended(rollout, push, watch, outcomes, waves, waves[index].why)
         if index >= judged:
             with suppress(JournalError):  # then nothing more is sent
                 push.journal.begin({"kind": "judged", "wave": index + 1})
-    if all(wave.verdict == "passed over" for wave in waves):
+    if all(wave.verdict is WaveVerdict.PASSED_OVER for wave in waves):
         return _ended(rollout, push, watch, outcomes, waves, None)
     rest = apply_plan(rollout.rest, push, progress)
     return Rolled(rollout=rollout, outcomes=(*outcomes.values(), *rest), waves=tuple(waves))

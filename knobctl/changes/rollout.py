@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from knobctl.changes.guard_metrics import Wave, judged
+from knobctl.changes.guard_metrics import Wave, WaveVerdict, judged
 from knobctl.changes.outcomes import Outcome
 from knobctl.changes.probing import Answers, Question, answers_under
 from knobctl.changes.watching import asked_of
@@ -94,7 +94,10 @@ class Rolled:
     def unjudged(self) -> tuple[str, ...]:
         """The tenants that are written and were not watched to the end."""
         stopped = {
-            name for wave in self.waves if wave.verdict == "interrupted" for name in wave.tenants
+            name
+            for wave in self.waves
+            if wave.verdict is WaveVerdict.INTERRUPTED
+            for name in wave.tenants
         }
         return tuple(
             one.tenant

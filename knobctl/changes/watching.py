@@ -8,7 +8,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from knobctl.changes.apply import OnConflict
-from knobctl.changes.guard_metrics import Wave, judged
+from knobctl.changes.guard_metrics import Wave, WaveVerdict, judged
 from knobctl.changes.outcomes import Outcome
 from knobctl.changes.probing import (
     Answers,
@@ -67,24 +67,24 @@ def watched(
     """
     group = rollout.groups[number - 1]
     if push.stop.is_set():
-        return unwatched(group, "interrupted")
+        return unwatched(group, WaveVerdict.INTERRUPTED)
     skips = push.on_conflict is OnConflict.SKIP
     passed = {Outcome.APPLIED, Outcome.UNCHANGED} | ({Outcome.CONFLICT} if skips else set())
     failed = next((one for one in written if one.outcome not in passed), None)
     if failed:
         why = f"wave {number} was not written whole: {failed.tenant} is {failed.outcome.value}"
-        return unwatched(group, "not written", why)
+        return unwatched(group, WaveVerdict.NOT_WRITTEN, why)
     there = {one.tenant for one in written if one.outcome is not Outcome.CONFLICT}
     if not there:
-        return unwatched(group, "passed over")
+        return unwatched(group, WaveVerdict.PASSED_OVER)
     there_and_asked = there & rollout.questions.keys()
     asked = [one for one in group.tenants if one.tenant in there_and_asked]
     once_more = rollout.begun is not None and number <= rollout.begun.judged
     if not asked and once_more:
-        return unwatched(group, "held")
+        return unwatched(group, WaveVerdict.HELD)
     if not asked:
         why = f"wave {number} shows nothing: no tenant that has probes was written"
-        return unwatched(group, "not asked", why)
+        return unwatched(group, WaveVerdict.NOT_ASKED, why)
     questions = sum(len(rollout.questions[one.tenant]) for one in asked)
     what = f"{count(len(there), 'tenant')} written"
     if len(asked) < len(there):
@@ -95,7 +95,7 @@ def watched(
     return _baked(number, asked, rollout, push, watch, bake_s)
 
 
-def unwatched(group: Group, verdict: str, why: str | None = None) -> Wave:
+def unwatched(group: Group, verdict: WaveVerdict, why: str | None = None) -> Wave:
     """A wave whose probes were not asked."""
     names = tuple(one.tenant for one in group.tenants)
     return Wave(name=group.name, tenants=names, verdict=verdict, why=why)
@@ -114,30 +114,30 @@ def _baked(
     told = watch.clock()
     end = told + bake_s
     before = dict(rollout.before)
-    found = unwatched(group, "not begun")
+    wave = unwatched(group, WaveVerdict.NOT_BEGUN)
     while True:
         begun = watch.clock()
         try:
             after = _round(asked, before, rollout, push)
         except AskingStoppedError:
-            return replace(found, verdict="interrupted")
+            return replace(wave, verdict=WaveVerdict.INTERRUPTED)
         except EngineError as error:
             why = f"the probes could not be asked: {error.message}"
-            return replace(found, verdict="not asked", why=why)
-        found = judged(group, before, after, rollout.canary, rounds=found.rounds + 1)
-        if found.breaches or watch.clock() >= end:
-            return found
+            return replace(wave, verdict=WaveVerdict.NOT_ASKED, why=why)
+        wave = judged(group, before, after, rollout.canary, rounds=wave.rounds + 1)
+        if wave.breaches or watch.clock() >= end:
+            return wave
         if begun - told >= TELL_EVERY_S:
             told = begun
             minutes = ceil((end - begun) / 60)
             watch.tell(
-                f"wave {number}: asked {found.rounds:,} times, within the bounds; {minutes:,} min left"
+                f"wave {number}: asked {wave.rounds:,} times, within the bounds; {minutes:,} min left"
             )
         again = min(begun + EVERY_S, end)
         while not push.stop.is_set() and (left := again - watch.clock()) > 0:
             watch.pause(min(LOOK_S, left))
         if push.stop.is_set():
-            return replace(found, verdict="interrupted")
+            return replace(wave, verdict=WaveVerdict.INTERRUPTED)
 
 
 def _round(

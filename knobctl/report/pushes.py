@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from knobctl.changes.guard_metrics import WaveVerdict
 from knobctl.changes.outcomes import Outcome
 from knobctl.errors import ExitCode
 from knobctl.report.files import files_json, files_text
@@ -146,7 +147,7 @@ def after_waves(done: Done, place: str) -> str | None:
             if stuck
             else None
         )
-    if any(wave.verdict == "interrupted" for wave in done.rolled.waves):
+    if any(wave.verdict is WaveVerdict.INTERRUPTED for wave in done.rolled.waves):
         return (
             "a wave that is written was not judged to its end. To go on, which judges it again first: "
             f"{resume}; to go back: the command after undo"

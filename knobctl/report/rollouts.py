@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from knobctl.changes.guard_metrics import breach_words
+from knobctl.changes.guard_metrics import WaveVerdict, breach_words
 from knobctl.changes.waves import duration
 from knobctl.text import count, visible
 
@@ -66,7 +66,8 @@ def rolled_text(rolled: Rolled, *, foreseen: bool) -> str:
     if foreseen and rolled.rollout:
         return "\n".join(_foreseen_lines(rolled, rolled.rollout))
     lines = [
-        f"wave {number}  {wave.verdict}{_said(wave)}" for number, wave in enumerate(rolled.waves, 1)
+        f"wave {number}  {wave.verdict.value}{_said(wave)}"
+        for number, wave in enumerate(rolled.waves, 1)
     ]
     if rolled.taken_back:
         lines.append(f"taken back: {visible(rolled.taken_back)}")
@@ -157,7 +158,7 @@ def _wave_json(group: Group, wave: Wave | None, rollout: Rollout) -> dict[str, A
         "tenants": [one.tenant for one in group.tenants],
         "watched": rollout.watched(group),
         "questions": rollout.asked(group),
-        "verdict": wave.verdict.replace(" ", "_") if wave else "not_begun",
+        "verdict": (wave.verdict if wave else WaveVerdict.NOT_BEGUN).value.replace(" ", "_"),
         "rounds": wave.rounds if wave else 0,
         "metrics": [one.as_json() for one in wave.totals] if wave else [],
         "breaches": [{"tenant": name, **one.as_json()} for name, one in wave.breaches]
