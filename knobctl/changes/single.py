@@ -10,11 +10,13 @@ from knobctl.changes.file_edits import edited_document
 from knobctl.changes.plan import Plan, plan_tenant, schema_digest
 from knobctl.changes.preparing import hazards_of
 from knobctl.changes.stand_in import judging, like
+from knobctl.checks.rules import EVIDENCE_RULES
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.reader import read_text
 from knobctl.documents.repository import Repository
 from knobctl.documents.settings import RepositorySettings
 from knobctl.errors import UsageError
+from knobctl.finding import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -159,12 +161,15 @@ class LiveChange:
         )
 
 
-def check_live_changes(changes: Sequence[LiveChange], *, today: date) -> Report:
+def check_live_changes(
+    changes: Sequence[LiveChange], *, today: date, goes_back: bool = False
+) -> Report:
     """Check the sets that shall be; what is wrong with the live ones already is standing.
 
     Args:
         changes: At least one; all of one repository and fleet.
         today: For waivers.
+        goes_back: Whether the tenants held those sets before: evidence is missed then, not demanded.
     """
     from knobctl.checks import check_repository
 
@@ -176,7 +181,21 @@ def check_live_changes(changes: Sequence[LiveChange], *, today: date) -> Report:
         base=judging(subject.repository, [one.document(one.live.knobs, {}) for one in changes]),
         fleet=subject.fleet,
     )
-    return _without_explicit_resets(report)
+    report = _without_explicit_resets(report)
+    if goes_back:
+        report = replace(report, pressing=[_missed(one) for one in report.pressing])
+    return report
+
+
+def _missed(finding: Finding) -> Finding:
+    """Demanded evidence as a warning: who goes back in an emergency has no time to measure."""
+    if finding.rule not in EVIDENCE_RULES or finding.severity is not Severity.ERROR:
+        return finding
+    return replace(
+        finding,
+        severity=Severity.WARNING,
+        message=f"{finding.message}; a rollback does not wait for it",
+    )
 
 
 def _without_explicit_resets(report: Report) -> Report:

@@ -91,8 +91,23 @@ class Request:
     """The set that the change was made of, where it was read before: it must still be there."""
 
 
-def subjects_of(session: Session, tenants: Sequence[str], place: Place) -> list[Subject]:
+def subjects_of(
+    session: Session,
+    tenants: Sequence[str],
+    place: Place,
+    *,
+    fleet: str | None = None,
+    wanted: bool = False,
+) -> list[Subject]:
     """Find the documents and the fleet of tenants.
+
+    Args:
+        session: The command's surroundings.
+        tenants: Their names.
+        place: Where the change goes.
+        fleet: The fleet that applies; the one that the options or the context name if None.
+        wanted: Whether the folder is read even if nothing marks it as a repository; it is where the
+            change or the fleet needs it.
 
     Raises:
         UsageError: If a file is to be edited and a tenant has none.
@@ -100,14 +115,16 @@ def subjects_of(session: Session, tenants: Sequence[str], place: Place) -> list[
     from knobctl.checks.selecting import make_selection
 
     names = make_selection(tenants).names
-    repository = surroundings(session, wanted=place is not Place.LIVE or session.fleet is not None)
-    fleet = fleet_of(repository, session.fleet)
-    claimed = claims_in(repository, fleet)
+    named = fleet or session.fleet
+    wanted = wanted or place is not Place.LIVE or named is not None
+    repository = surroundings(session, wanted=wanted)
+    applies = fleet_of(repository, named)
+    claimed = claims_in(repository, applies)
     subjects = [
         Subject(
             tenant=tenant,
             repository=repository,
-            fleet=fleet,
+            fleet=applies,
             document=document_of(tenant, claimed),
         )
         for tenant in names

@@ -15,7 +15,7 @@ from knobctl.errors import ConflictError, ExitCode, InputError, UsageError
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from knobctl.changes.outcomes import TenantOutcome
@@ -213,19 +213,19 @@ def refuse_new_findings(
     repository: Repository,
     fleet: Document | None,
     *,
-    resets_asked_for: bool = False,
+    passed_over: Collection[str] = (),
 ) -> None:
     """Refuse where the policies of today say of a plan what they did not say when it was made.
+
+    Rules that are passed over stop nothing.
 
     Raises:
         ConflictError: With what they say; nothing was written.
     """
     from knobctl.changes.replanning import new_findings
-    from knobctl.changes.single import EXPLICIT_RESETS
 
     found = new_findings(plan, live, repository, today=session.today, fleet=fleet)
-    if resets_asked_for:
-        found = [one for one in found if one.rule != EXPLICIT_RESETS]
+    found = [one for one in found if one.rule not in passed_over]
     if found:
         lines = [
             f"  {one.severity.value} {one.rule}: {one.message.splitlines()[0]}" for one in found

@@ -160,8 +160,8 @@ def _go_on(
     _refuse_documented(rest.plan, repository)
     if here:
         refuse_changed_evidence(rest.plan, repository)
-    asked_for = run.heading.command != "apply"  # the others reset what they were told to
-    refuse_new_findings(session, rest.plan, live, repository, fleet, resets_asked_for=asked_for)
+    passed_over = _passed_over(run.heading.command)
+    refuse_new_findings(session, rest.plan, live, repository, fleet, passed_over=passed_over)
     _say_what_is_not_edited(session, run)
     return push(
         session,
@@ -177,6 +177,20 @@ def _go_on(
         options,
         GoingOn(journal=journal, rest=rest, whole=plan.tenants, allowed=frozenset(run.allowed)),
     )
+
+
+def _passed_over(command: str) -> tuple[str, ...]:
+    """The rules that do not stop a command: others than apply reset what they were told to."""
+    from knobctl.changes.single import EXPLICIT_RESETS
+    from knobctl.checks.rules import EVIDENCE_RULES
+
+    match command:
+        case "apply":
+            return ()
+        case "rollback":
+            return (EXPLICIT_RESETS, *EVIDENCE_RULES)
+        case _:
+            return (EXPLICIT_RESETS,)
 
 
 def _still_asked_for(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from knobctl.changes.journal import Run
     from knobctl.changes.journal_writing import Journal
     from knobctl.changes.rollback import Target
-    from knobctl.changes.single import LiveChange
+    from knobctl.changes.single import LiveChange, Subject
     from knobctl.engine.interface import LiveSet
 
 _NOTHING_WRITTEN: Final = frozenset({ExitCode.ENGINE, ExitCode.CONFLICT})
@@ -86,7 +86,7 @@ def command(
     with Session(settings) as session, ExitStack() as held:
         found, journal = _run(session, run, held) if run else (None, None)
         names = written_by(found, tenants) if found else tenants
-        subjects = subjects_of(session, names, Place.LIVE)
+        subjects = _subjects(session, found, names)
         live = read_all(session.engine, names, workers=parallelism)
         if found and (words := defaults_words(found, session.catalogue)):
             session.notice(words)
@@ -99,7 +99,7 @@ def command(
             LiveChange(subject=one, live=live[one.tenant], desired=target.knobs)
             for one, target in zip(subjects, targets, strict=True)
         ]
-        report = check_live_changes(changes, today=session.today)
+        report = check_live_changes(changes, today=session.today, goes_back=True)
         if report.errors:
             return answer_errors(session, "rollback", report)
         refuse_unread(subjects[0].repository, subjects[0].fleet)
@@ -131,15 +131,26 @@ def _run(session: Session, name: str, held: ExitStack) -> tuple[Run, Journal]:
         UsageError: If there is none, or it wrote to another engine than the one that is chosen.
         ConflictError: If another process is writing it.
     """
-    from knobctl.cli.planned import refuse_other_engine
+    from knobctl.cli.planned import refuse_other_engine, refuse_other_fleet
     from knobctl.cli.pushing import runs_of
     from knobctl.cli.resuming import refuse_other_folder
 
     run, journal = runs_of(session).reopen(name)
     held.enter_context(closing(journal))
     refuse_other_folder(session, run)
-    refuse_other_engine(session, run.heading.engine, f"run {run.heading.run} was")
+    what = f"run {run.heading.run} was"
+    refuse_other_fleet(session, run.heading.fleet, what)
+    refuse_other_engine(session, run.heading.engine, what)
     return run, journal
+
+
+def _subjects(session: Session, run: Run | None, tenants: Sequence[str]) -> list[Subject]:
+    """The tenants, their documents, and the fleet whose limits hold: that of the run which is taken back."""
+    if run is None:
+        return subjects_of(session, tenants, Place.LIVE)
+    sources = [session.cwd / one["source"] for one in run.planned_tenants() if one["source"]]
+    here = any(source.is_file() for source in sources)
+    return subjects_of(session, tenants, Place.LIVE, fleet=run.heading.fleet, wanted=here)
 
 
 def _give_up(session: Session, run: Run, journal: Journal) -> None:
@@ -174,6 +185,7 @@ def _target(session: Session, live: LiveSet, to: str | None) -> Target:
 def _file_edits(session: Session, changes: Sequence[LiveChange]) -> list[FileEdit]:
     """The edits after which the tenants' documents ask for the sets that are brought back."""
     from knobctl.changes.file_edits import edit_files, wish_for
+    from knobctl.documents.repository import repository_root
 
     repository = changes[0].subject.repository
     wishes = [
@@ -182,6 +194,11 @@ def _file_edits(session: Session, changes: Sequence[LiveChange]) -> list[FileEdi
         if one.subject.document is not None
     ]
     without = [one.live.tenant for one in changes if one.subject.document is None]
+    if without and not repository.tenants and not repository_root(session.cwd)[1]:
+        session.notice(
+            "no file is edited: neither a knobctl.toml nor a .git is here or above; "
+            "where the documents are, GitOps may undo this"
+        )
     if without and repository.tenants:
         session.settings.say(
             f"note: no document of {', '.join(without)} here; GitOps may undo this"
