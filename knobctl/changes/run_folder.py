@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from knobctl.changes.journal import EmptyJournalError, Ended, Run, read_listed, read_run
+from knobctl.changes.journal import Ended, Run
+from knobctl.changes.journal_reading import EmptyJournalError, read_listed, read_run
 from knobctl.changes.journal_writing import Journal, JournalError
 from knobctl.changes.outcomes import Outcome
 from knobctl.errors import ConflictError, InputError, UsageError

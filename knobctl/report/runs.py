@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from knobctl.changes.journal import Ended, left_words
+from knobctl.changes.journal import Ended
 from knobctl.changes.outcomes import Outcome
 from knobctl.report.ages import ago
 from knobctl.report.outcomes import outcome_lines
-from knobctl.text import visible
+from knobctl.text import count, visible
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -115,10 +115,10 @@ def _head_lines(
     if isinstance(run, Ended) or run.is_finished:
         return lines
     if is_under_way:
-        lines.append(f"  {left_words(run)}; to stop it: knobctl runs --stop {heading.run}")
+        lines.append(f"  {_left_words(run)}; to stop it: knobctl runs --stop {heading.run}")
     else:
         lines.append(
-            f"  {left_words(run)}; to go on, in {visible(heading.folder)}: "
+            f"  {_left_words(run)}; to go on, in {visible(heading.folder)}: "
             f"knobctl apply --resume {heading.run}{visible(run.heading.place)}"
         )
     return lines
@@ -128,11 +128,20 @@ def _counts(tally: Mapping[str, int]) -> str:
     return ", ".join(f"{number:,} {outcome}" for outcome, number in tally.items()) or "no tenants"
 
 
+def _left_words(run: Run) -> str:
+    """What is left of a run: `3 tenants left, 1 of them sent and not established`."""
+    unsure = sum(run.tenants[name].may_be_written for name in run.left)
+    what = "left to be taken back" if run.taking_back is not None else "left"
+    left = f"{count(len(run.left), 'tenant')} {what}"
+    left += f", {unsure:,} of them sent and not established" if unsure else ""
+    return f"{left}, {len(run.unjudged):,} written and to be judged again" if run.unjudged else left
+
+
 def unfinished_words(run: Run, now: datetime) -> str:
     """Name a run of which something is left: `note: run 7b21e0c, 2 h ago, is unfinished: 3 tenants left; ...`."""
     heading = run.heading
     how = f"to go on with it: knobctl apply --resume {heading.run}{visible(heading.place)}"
-    return f"note: run {heading.run}, {ago(heading.started_at, now)}, is unfinished: {left_words(run)}; {how}"
+    return f"note: run {heading.run}, {ago(heading.started_at, now)}, is unfinished: {_left_words(run)}; {how}"
 
 
 def finished_words(run: Run) -> str:

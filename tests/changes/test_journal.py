@@ -14,12 +14,14 @@ import pytest
 
 from knobctl.changes import run_folder
 from knobctl.changes.journal import (
-    DamagedJournalError,
-    EmptyJournalError,
     Ended,
     Heading,
     Intent,
     Run,
+)
+from knobctl.changes.journal_reading import (
+    DamagedJournalError,
+    EmptyJournalError,
     read_listed,
     read_run,
 )
