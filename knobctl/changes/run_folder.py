@@ -9,7 +9,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from knobctl.changes.journal import Ended, Run
 from knobctl.changes.journal_reading import EmptyJournalError, read_listed, read_run
 from knobctl.changes.journal_writing import Journal, JournalError
 from knobctl.changes.outcomes import Outcome
@@ -19,6 +18,8 @@ from knobctl.text import count, visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from knobctl.changes.journal import Ended, Run
 
 KEPT: Final = 200
 """Finished runs whose journals stay; unfinished ones that may have written something stay all."""
