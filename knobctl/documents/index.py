@@ -106,10 +106,6 @@ class Index:
         """Keep what stands in a file."""
         self._rows[content] = row
 
-    def has(self, content: str) -> bool:
-        """Whether there is a row of this content."""
-        return content in self._rows or any(content in batch.rows for batch in self._batches)
-
     def verdicts(self, by: str) -> Mapping[str, Verdict]:
         """Give what was said of tenants, by the content of their files.
 
