@@ -83,7 +83,7 @@ def test_a_stop_is_not_kept_waiting_by_those_who_would_begin() -> None:
     start = time.monotonic()
     with ThreadPoolExecutor(20) as pool:
         assert not any(pool.map(lambda _: pace.begin(stop), range(20)))
-    assert time.monotonic() - start < 0.6
+    assert time.monotonic() - start < 5  # twenty turns take 20 s
 
 
 def test_what_finishes_goes_before_what_begins() -> None:
@@ -96,7 +96,7 @@ def test_what_finishes_goes_before_what_begins() -> None:
         pace.turn()
         waited = time.monotonic() - start
         stop.set()
-        assert waited < 0.35
+        assert waited < 1.5  # thirty turns take 3 s
         assert sum(one.result() for one in begun) < 10
 
 
