@@ -14,7 +14,7 @@ from knobctl.documents.files import write_atomically
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORMER, NEW = b"former\n" * 4, b"new\n" * 20
+FORMER, NEW = b"former\n" * 4, b"new\n" * 4
 
 
 def with_room_for(size: int, path: Path) -> int:
