@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from knobctl.changes.file_edits import FileEdit, Wish, edit_files, new_file, wish_for
 from knobctl.changes.single import claims_in, document_of
-from knobctl.errors import RefusedError
+from knobctl.engine.interface import NEVER_WRITTEN
+from knobctl.errors import RefusedError, UsageError
+from knobctl.text import joined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +28,37 @@ class Pulled:
     files: Mapping[str, str] = field(default_factory=dict)
     """By tenant, the file that holds its document, or will."""
     notes: Sequence[str] = ()
+
+
+def written_sets(
+    repository: Repository, fleet: Document | None, live: Sequence[LiveSet]
+) -> tuple[list[LiveSet], list[str]]:
+    """Leave out the tenants that were never written: no file is made of nothing, nor emptied for it.
+
+    Returns:
+        The sets that there are; the tenants that have a document and no set yet.
+
+    Raises:
+        UsageError: If one has neither, such as a mistyped one.
+    """
+    claimed = claims_in(repository, fleet)
+    written: list[LiveSet] = []
+    yet: list[str] = []
+    strangers: list[str] = []
+    for one in live:
+        known = one.tenant in claimed
+        never = one.revision == NEVER_WRITTEN or (one.revision is None and not known)
+        if not never or one.knobs or one.unknown:
+            written.append(one)
+        else:
+            (yet if known else strangers).append(one.tenant)
+    if strangers:
+        raise UsageError(
+            f"{joined(strangers)} {'was' if len(strangers) == 1 else 'were'} never written on the engine and "
+            "no document here is theirs; nothing was written",
+            hint="see which tenants there are: knobctl get",
+        )
+    return written, yet
 
 
 def pull_sets(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +10,7 @@ from knobctl.changes.proposal import Proposal
 from knobctl.cli.canary import canary_of, canary_options
 from knobctl.cli.choosing import answer_errors, chosen_of, filing_for, limits_for, prepared_for
 from knobctl.cli.consent import require_consent
+from knobctl.cli.given_plan import given_plan
 from knobctl.cli.options import Settings, bare_set_option, common_options
 from knobctl.cli.pruning import faults_of_all, prune_options, refuse_to_choose
 from knobctl.cli.push_options import PushOptions, consent_options, parallelism_option
@@ -22,8 +22,6 @@ from knobctl.cli.unnamed_fleets import documents_behind, tell_unnamed_fleets
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from knobctl.errors import ExitCode
 
 
@@ -87,8 +85,8 @@ def command(
 ) -> ExitCode:
     """Push whole sets: what a file and its layers leave out goes back to the platform default.
 
-    PATHs are planned, shown and asked about. A plan file is applied as it was reviewed, unless
-    something moved since. A run that was interrupted or killed is finished with --resume RUN.
+    PATHs are planned, shown and asked about. A plan file, or a plan through a pipe (-), is
+    applied as it was reviewed, unless something moved since. A run that was interrupted or killed is finished with --resume RUN.
     A live tenant without a document is left alone; --prune resets such tenants, of the whole
     repository, and as many as a limit allows.
     With --canary and --wave it goes in waves that are watched: the probes of the fleet document are
@@ -113,10 +111,14 @@ def command(
     read_allowances(allow)
     if max_share:
         share(max_share)
-    plan_file = _plan_file(paths)
-    chosen = bool(plan_file or labels or where or tenant)
-    refuse_to_choose(prune=prune, max_pruned=max_pruned, chosen=chosen, resumes=resume is not None)
     with Session(settings) as session:
+        plan = given_plan(session, paths)
+        refuse_to_choose(
+            prune=prune,
+            max_pruned=max_pruned,
+            chosen=bool(plan or labels or where or tenant),
+            resumes=resume is not None,
+        )
         if resume is not None:
             from knobctl.cli.resuming import resume_run
 
@@ -132,13 +134,13 @@ def command(
                 max_share=max_share,
                 max_pruned=max_pruned,
             )
-        if plan_file is not None:
+        if plan is not None:
             from knobctl.cli.planned import apply_plan_file
 
             if labels or where or tenant:
                 raise UsageError("a plan is applied whole; choose tenants when it is made")
             return apply_plan_file(
-                session, plan_file, options, max_tenants=max_tenants, max_share=max_share
+                session, plan, options, max_tenants=max_tenants, max_share=max_share
             )
         tell_unfinished(session)
         require_consent(yes=yes or dry_run, what="apply")
@@ -155,31 +157,20 @@ def command(
             return answer_errors(session, "apply", prepared.report)
         behind = documents_behind(prepared.plan, repository)
         tell_unnamed_fleets(session, repository, behind, fleet)
-        plan = with_pruned(prepared.plan, whole, session.engine) if prune else prepared.plan
+        pushed = with_pruned(prepared.plan, whole, session.engine) if prune else prepared.plan
         return push(
             session,
             Proposal(
                 command="apply",
-                plan=plan,
+                plan=pushed,
                 limits=limits,
                 needs_consent=True,
                 report=prepared.report,
                 effective=prepared.effective,
                 probes=Probes(fleet, repository.root),
-                facts={"pruned": [one.tenant for one in plan.tenants if one.pruned]}
+                facts={"pruned": [one.tenant for one in pushed.tenants if one.pruned]}
                 if prune
                 else {},
             ),
             options,
         )
-
-
-def _plan_file(paths: Sequence[str]) -> Path | None:
-    """The only PATH, if it says of itself that it is a plan."""
-    from knobctl.changes.plan import is_plan
-
-    path = Path(paths[0]) if len(paths) == 1 else None
-    if path is None or not path.is_file():
-        return None
-    with path.open("rb") as file:
-        return path if is_plan(file.read(4096)) else None

@@ -330,6 +330,8 @@ def _split_outputs(formats: tuple[str, ...]) -> Callable[..., list[tuple[str, Pa
                 raise click.BadParameter(f"{value!r}: no file can be written there")
             if any(Path(path) == other for _, other in pairs) and not _is_stream(Path(path)):
                 raise click.BadParameter(f"{value!r}: another answer is written there already")
+            if _holds_documents(Path(path)):
+                raise click.BadParameter(f"{value!r}: a document of ours stands there")
             pairs.append((format_, Path(path)))
         return pairs
 
@@ -348,6 +350,26 @@ def _is_writable(path: Path) -> bool:
     if _is_stream(path):
         return os.access(path, os.W_OK)
     return path.parent.is_dir() and os.access(path.parent, os.W_OK) and not path.is_dir()
+
+
+def _holds_documents(path: Path) -> bool:
+    """Whether an answer would replace a tenant's document, or another of ours."""
+    if not path.is_file() or _is_stream(path):
+        return False
+    import os
+
+    if not os.access(path, os.R_OK):
+        return False
+    from knobctl.documents.at_a_glance import may_be_ours
+    from knobctl.documents.kinds import sort_documents
+    from knobctl.documents.reader import MAX_BYTES, read_bytes
+
+    with path.open("rb") as file:
+        raw = file.read(MAX_BYTES + 1)
+    if not may_be_ours(raw):
+        return False
+    found = sort_documents(read_bytes(raw, str(path)), named=False)
+    return bool(found.documents or found.findings)
 
 
 def _complete_contexts(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

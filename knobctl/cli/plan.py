@@ -52,7 +52,7 @@ def command(
     exit_code: bool,
     parallelism: int,
 ) -> ExitCode:
-    """Show what apply would do, with hazards; -o keeps it as a file with digests."""
+    """Show what apply would do, with hazards; -o keeps it as a file with digests, and replaces only a plan."""
     if out == Path("-"):
         raise UsageError("-o names a file", hint="on standard output, as `document`: --format json")
     if out:
@@ -81,14 +81,25 @@ def command(
 
 
 def _assert_writable(path: Path) -> None:
-    """See that the plan can be written, before a whole fleet is read for it."""
+    """See that the plan can be written and replaces nothing but a plan, before a whole fleet is read for it."""
+    from knobctl.changes.plan import is_plan
     from knobctl.documents.files import leads_to_a_stream, prove_room
 
     try:
-        if not leads_to_a_stream(path):
-            prove_room(path.parent, 0)
+        if leads_to_a_stream(path):
+            return
+        prove_room(path.parent, 0)
+        held = b""
+        if path.is_file():
+            with path.open("rb") as file:
+                held = file.read(4096)
     except OSError as error:
         raise UsageError(f"-o cannot write {path}: {error.strerror}") from error
+    if held and not is_plan(held):
+        raise UsageError(
+            f"-o would replace {path}, which is no plan; nothing was written",
+            hint="choose another name, or remove that file first",
+        )
 
 
 def _write(path: Path, file: PlanFile) -> None:

@@ -11,15 +11,15 @@ from knobctl.cli.choosing import limits_for, surroundings
 from knobctl.cli.consent import require_consent
 from knobctl.cli.pushing import answer, push
 from knobctl.cli.unnamed_fleets import documents_behind, tell_unnamed_fleets
-from knobctl.errors import ConflictError, ExitCode, InputError, UsageError
+from knobctl.errors import ConflictError, ExitCode, UsageError
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-    from pathlib import Path
 
     from knobctl.changes.outcomes import TenantOutcome
     from knobctl.changes.plan import Plan
+    from knobctl.cli.given_plan import GivenPlan
     from knobctl.cli.push_options import PushOptions
     from knobctl.cli.session import Session
     from knobctl.documents.model import Document
@@ -31,7 +31,7 @@ AGAIN = "plan again and review the new plan: knobctl plan -o FILE"
 
 def apply_plan_file(
     session: Session,
-    path: Path,
+    given: GivenPlan,
     options: PushOptions,
     *,
     max_tenants: int | None,
@@ -44,12 +44,14 @@ def apply_plan_file(
         ConflictError: If something moved since it was made; nothing was written.
     """
     from knobctl.changes.plan import unknown_fields
+    from knobctl.changes.planfile import read_plan
     from knobctl.changes.preparing import fleet_of, refuse_unread
     from knobctl.changes.probing import Probes
     from knobctl.engine.reading import read_all
 
-    plan = replace(_read(session, path), unchanged=0)  # those are not looked at again
-    refuse_other_fleet(session, plan.fleet, f"{path} is a plan")
+    plan = read_plan(given.read(), given.name, session.catalogue)
+    plan = replace(plan, unchanged=0)  # those are not looked at again
+    refuse_other_fleet(session, plan.fleet, f"{given.name} is a plan")
     sources = [session.cwd / one.source for one in plan.tenants if one.source]
     here = plan.fleet is not None or any(source.is_file() for source in sources)
     repository = surroundings(session, wanted=here, indexed=True)
@@ -58,7 +60,7 @@ def apply_plan_file(
     limits = limits_for(session, fleet, max_tenants=max_tenants, max_share=max_share)
     if limits.consent_required and not options.dry_run:
         require_consent(yes=options.yes, what=limits.consent_required)
-    refuse_other_engine(session, plan.engine, f"{path} is a plan")
+    refuse_other_engine(session, plan.engine, f"{given.name} is a plan")
     live = read_all(
         session.engine, [one.tenant for one in plan.tenants], workers=options.parallelism
     )
@@ -88,15 +90,6 @@ def apply_plan_file(
         ),
         options,
     )
-
-
-def _read(session: Session, path: Path) -> Plan:
-    from knobctl.changes.planfile import read_plan
-
-    try:
-        return read_plan(path.read_bytes(), str(path), session.catalogue)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _moved(

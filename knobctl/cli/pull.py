@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     from knobctl.changes.pulling import Pulled
     from knobctl.engine.interface import LiveSet
+
+_NAMED: Final = 5
+"""How many tenants a note names."""
 
 
 @click.command(name="pull")
@@ -52,7 +55,7 @@ def command(
     Without TENANT, every tenant that the token opens. Nothing is overwritten without consent.
     """
     from knobctl.changes.preparing import fleet_of
-    from knobctl.changes.pulling import pull_sets
+    from knobctl.changes.pulling import pull_sets, written_sets
     from knobctl.checks import validate_repository
     from knobctl.cli.live import live_sets
 
@@ -63,7 +66,13 @@ def command(
         if report.errors:
             return answer_errors(session, "pull", report)
         fleet = fleet_of(repository, session.fleet)
-        live = [one.live for one in live_sets(session, selection_of(tenants, labels, where))]
+        chosen = live_sets(session, selection_of(tenants, labels, where))
+        live, yet = written_sets(repository, fleet, [one.live for one in chosen])
+        if yet:
+            shown = ", ".join(yet[:_NAMED]) + (", ..." if len(yet) > _NAMED else "")
+            session.notice(
+                f"{count(len(yet), 'tenant')} never written on the engine ({shown}): the documents stay as they are"
+            )
         folder = _folder(repository.root, into, session.cwd)
         pulled = pull_sets(
             repository, fleet, live, folder=folder, shown=_shown(folder, session.cwd)

@@ -68,6 +68,7 @@ class Session:
         self._said: set[str] = set()
         self._make_room: Callable[[], None] | None = None
         self._catalogue: Catalogue | None = None
+        self._input_begun, self._input_ended = b"", False
 
     def __enter__(self) -> Self:
         return self
@@ -284,11 +285,24 @@ class Session:
             self._catalogue or self._chosen_catalogue(),
             self.cwd,
             # One more than the limit says that it is too much; a pipe may never end.
-            lambda: sys.stdin.buffer.read(MAX_BYTES + 1),
+            lambda: self.read_input(MAX_BYTES + 1),
             tenant,
             files,
             filing=filing,
         )
+
+    def input_begins(self, size: int) -> bytes:
+        """The first bytes of standard input, which is read from its beginning all the same."""
+        self._input_begun = sys.stdin.buffer.read(size)
+        self._input_ended = len(self._input_begun) < size
+        return self._input_begun
+
+    def read_input(self, most: int = -1) -> bytes:
+        """Standard input, to its end or so many bytes of it."""
+        begun = self._input_begun
+        if self._input_ended:  # what is typed would have to be ended once more
+            return begun
+        return begun + sys.stdin.buffer.read(max(most - len(begun), -1))
 
     def filing_and_live(self, repository: Repository, files: Files) -> Filing:
         """Open the index of a large repository, and begin to read what an engine elsewhere holds of all tenants."""

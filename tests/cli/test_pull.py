@@ -131,3 +131,39 @@ def test_what_no_file_can_hold_is_said(inside: Inside) -> None:
 def test_an_unknown_tenant_is_a_usage_error(inside: Inside) -> None:
     """As a name that can be none."""
     assert inside("pull", "../acme", "--yes", *ENGINE).code == 2
+
+
+def test_a_tenant_that_nobody_knows_is_not_made_a_file(inside: Inside) -> None:
+    """A mistyped name beside a right one: nothing is written, and the name is said."""
+    inside.hold("acme", rrf_k=31)
+    result = inside("pull", "acme", "acne", "--yes", *ENGINE)
+    assert (result.code, result.err.startswith("error: acne was never written")) == (2, True)
+    assert not list(inside.folder.glob("*.yaml"))
+
+
+def test_a_document_that_was_never_pushed_is_not_emptied(inside: Inside) -> None:
+    """Its tenant has no set yet, which is said; the others are pulled."""
+    inside.hold("acme", rrf_k=31)
+    text = "tenant: new\nknobs: {rrf_k: 30}\n"
+    inside.write("new.yaml", text)
+    result = inside("pull", "acme", "new", "--yes", "--format", "json", *ENGINE)
+    assert (result.code, faults_of(result.json, SCHEMA)) == (0, [])
+    assert [one["tenant"] for one in result.json["tenants"]] == ["acme"]
+    assert "1 tenant never written on the engine (new)" in result.err
+    assert (inside.read("new.yaml"), inside.read("acme.yaml")) == (
+        text,
+        "tenant: acme\nknobs:\n  rrf_k: 31\n",
+    )
+
+
+def test_an_engine_without_revisions_has_no_set_of_a_tenant_that_nobody_knows(
+    inside: Inside,
+) -> None:
+    """An empty set of a tenant without a document is no set."""
+    inside.write("token", "acme-token")
+    with GivenEngine() as engine:
+        served = ("--engine", engine.url, "--token-file", "token")
+        assert inside("pull", "acme", "--yes", *served).code == 2
+        inside.write("acme.yaml", "tenant: acme\nknobs: {rrf_k: 30}\n")
+        assert inside("pull", "acme", "--yes", *served).code == 0
+    assert "rrf_k" not in inside.read("acme.yaml")

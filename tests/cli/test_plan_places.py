@@ -1,0 +1,85 @@
+"""Where plans come from and go to: pipes, and files that are no plans."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.inside import ENGINE, Inside
+
+if TYPE_CHECKING:
+    from tests.running import Knobctl, Result
+
+TENANT = "tenant: acme\nknobs: {rrf_k: 30}\n"
+SHOWN = '"rrf_k": 30'
+
+
+def through_pipe(inside: Inside, text: str) -> Result:
+    """Apply what a pipe gives."""
+    writer = threading.Thread(target=inside.write, args=("pipe", text))
+    writer.start()
+    result = inside("apply", "pipe", *ENGINE)
+    writer.join()
+    return result
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_a_plan_is_applied_from_standard_input(knobctl: Knobctl, name: str) -> None:
+    """As it was reviewed, without --yes; a second time it is a conflict."""
+    knobctl.write("acme.yaml", TENANT)
+    assert knobctl("plan", ".", "-o", "p.json", *ENGINE).code == 0
+    plan = (knobctl.folder / "p.json").read_text()
+    result = knobctl("apply", name, *ENGINE, stdin=plan)
+    assert (result.code, "1 applied" in result.out) == (0, True), result
+    assert SHOWN in knobctl("get", "acme", "--format", "json", *ENGINE).out
+    assert knobctl("apply", name, *ENGINE, stdin=plan).code == 7
+
+
+def test_documents_are_applied_from_standard_input_as_before(knobctl: Knobctl) -> None:
+    """Short ones, and one that is longer than what tells a plan."""
+    assert knobctl("apply", "-", "--yes", *ENGINE, stdin=TENANT).code == 0
+    longer = TENANT.replace("30", "31") + "# why\n" * 2000
+    assert knobctl("apply", "-", "--yes", *ENGINE, stdin=longer).code == 0
+    assert SHOWN.replace("30", "31") in knobctl("get", "acme", "--format", "json", *ENGINE).out
+    assert knobctl("apply", "-", "--yes", *ENGINE).code == 4  # nothing is no document
+
+
+def test_a_plan_is_applied_from_a_named_pipe(inside: Inside) -> None:
+    """Read once, as a process substitution can be; documents are not taken from there."""
+    inside.write("acme.yaml", TENANT)
+    assert inside("plan", ".", "-o", "p.json", *ENGINE).code == 0
+    os.mkfifo(inside.folder / "pipe")
+    assert through_pipe(inside, inside.read("p.json")).code == 0
+    result = through_pipe(inside, TENANT)
+    assert result.code == 2
+    assert "pipe is a pipe that holds no plan" in result.err
+    assert inside.live() == {"rrf_k": 30}
+
+
+def test_a_plan_replaces_nothing_but_a_plan(inside: Inside) -> None:
+    """Neither the tenant's document nor somebody's notes; an empty file and an older plan are replaced."""
+    inside.write("acme.yaml", TENANT)
+    inside.write("notes.txt", "mine\n")
+    for name in ("acme.yaml", "notes.txt"):
+        before = inside.read(name)
+        result = inside("plan", ".", "-o", name, *ENGINE)
+        assert (result.code, f"-o would replace {name}" in result.err) == (2, True)
+        assert inside.read(name) == before
+    inside.write("plan", "")
+    for _ in range(2):
+        assert inside("plan", ".", "-o", "plan", *ENGINE).code == 0
+
+
+@pytest.mark.parametrize("text", [TENANT, '{"tenant": "acme", "knobs": {}}', "tenant: [\n"])
+def test_an_answer_does_not_replace_a_document(inside: Inside, text: str) -> None:
+    """Not even a broken one; an older answer that names a tenant is none."""
+    inside.write("acme.yaml", text)
+    result = inside("validate", ".", "--output", "json=acme.yaml")
+    assert (result.code, "a document of ours stands there" in result.err) == (2, True)
+    assert inside.read("acme.yaml") == text
+    inside.write("ok/acme.yaml", TENANT)
+    for _ in range(2):
+        assert inside("validate", "ok", "--output", "json=ok/report.json").code == 0
