@@ -10,7 +10,6 @@ each with a session of its own: no plan, no comparison, no journal.
 from __future__ import annotations
 
 import json
-import multiprocessing
 import statistics
 import sys
 import tempfile
@@ -18,7 +17,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +33,7 @@ from knobctl.engine.network import Network
 from knobctl.engine.reading import read_all
 from knobctl.engine.tokens import GivenToken
 from knobctl.knobs import load_catalogue
-from knobctl.server.auth import Caller
-from knobctl.server.knobs import open_service
-from tests.benchmarks.serving import serve_engine
+from tests.benchmarks.serving import served
 
 if TYPE_CHECKING:
     from knobctl.changes.plan import TenantPlan
@@ -128,28 +124,24 @@ def ours(engine: HttpEngine, tenants: list[TenantPlan], workers: int, folder: Pa
 
 def measure(folder: Path, count: int) -> None:
     """Print each ratio beside its limit."""
-    store = f"embedded:{folder / 'engine.db'}"
-    with closing(open_service(store, CATALOGUE, clock=lambda: datetime.now(UTC))) as service:
-        token = service.new_token(Caller(subject="anna", clearance=4, tenants=None))
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    server = context.Process(target=serve_engine, args=(there, store), daemon=True)
-    server.start()
-    url = f"http://127.0.0.1:{here.recv()}"
-    engine = HttpEngine(
-        url, CATALOGUE, tokens=GivenToken(token, "here"), network=Network(), notice=print
-    )
-    names = [f"t{number:05}" for number in range(count)]
-    turns = 0
+    with (
+        served(f"embedded:{folder / 'engine.db'}") as (url, token),
+        closing(
+            HttpEngine(
+                url, CATALOGUE, tokens=GivenToken(token, "here"), network=Network(), notice=print
+            )
+        ) as engine,
+    ):
+        names = [f"t{number:05}" for number in range(count)]
+        turns = 0
 
-    def planned() -> list[TenantPlan]:
-        nonlocal turns
-        turns += 1
-        live = read_all(engine, names)
-        sets = {name: {"rrf_k": 1 + turns, "mmr_lambda": 0.5} for name in names}
-        return [plan_tenant(CATALOGUE, live[name], sets[name]) for name in names]
+        def planned() -> list[TenantPlan]:
+            nonlocal turns
+            turns += 1
+            live = read_all(engine, names)
+            sets = {name: {"rrf_k": 1 + turns, "mmr_lambda": 0.5} for name in names}
+            return [plan_tenant(CATALOGUE, live[name], sets[name]) for name in names]
 
-    with closing(engine):
         for workers in WORKERS:
             took: dict[str, list[float]] = {"bare": [], "without a journal": [], "apply": []}
             for turn in range(ROUNDS + 1):
@@ -179,7 +171,6 @@ def measure(folder: Path, count: int) -> None:
                 f"{'holds' if cost <= JOURNAL_LIMIT else 'FALLS SHORT':<12}apply with its journal to one without, "
                 f"{workers} workers: {cost:.3f} (at most {JOURNAL_LIMIT})"
             )
-    server.kill()
 
 
 def main() -> None:

@@ -9,14 +9,12 @@ have the same set. The bare client has one session, and looks for nothing in a p
 from __future__ import annotations
 
 import json
-import multiprocessing
 import re
 import sys
 import tempfile
 import time
 import tracemalloc
-from contextlib import closing, contextmanager
-from datetime import UTC, datetime
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,14 +26,12 @@ from knobctl.engine.paging import FIRST_PAGE, LARGE_PAGE
 from knobctl.engine.reading import read_all
 from knobctl.engine.tokens import GivenToken
 from knobctl.knobs import load_catalogue
-from knobctl.server.auth import Caller
-from knobctl.server.knobs import open_service
 from knobctl.server.store import open_store
 from knobctl.server.store.columns import ROW_COLUMNS
 from knobctl.server.store.interface import KnobsRow
 from knobctl.server.store.moved import SETS, moved_tables
 from knobctl.server.stored import sealed
-from tests.benchmarks.serving import serve_engine
+from tests.benchmarks.serving import served
 from tests.benchmarks.timing import line
 
 if TYPE_CHECKING:
@@ -110,21 +106,6 @@ def bare(url: str, token: str) -> None:
         if found is None:
             return
         page_token, size = found[1].decode(), LARGE_PAGE
-
-
-@contextmanager
-def served(store: str) -> Iterator[tuple[str, str]]:
-    """Serve a store in a process of its own; gives its URL and a token for all tenants."""
-    with closing(open_service(store, CATALOGUE, clock=lambda: datetime.now(UTC))) as service:
-        token = service.new_token(Caller(subject="anna", clearance=4, tenants=None))
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    server = context.Process(target=serve_engine, args=(there, store), daemon=True)
-    server.start()
-    try:
-        yield f"http://127.0.0.1:{here.recv()}", token
-    finally:
-        server.kill()
 
 
 def ours(url: str, token: str, names: list[str]) -> dict[str, LiveSet]:

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from tests.benchmarks.live import bare, filled, knobs_of, served
+from tests.benchmarks.live import bare, filled, knobs_of
+from tests.benchmarks.serving import served
 from tests.benchmarks.timing import line
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,7 @@ from knobctl.server.wire.knobs_service_pb import GetContextEngineKnobsConfigResp
 from tests.server.doors import SERVICE, knobs_alone
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from multiprocessing.connection import Connection
 
     from connectrpc.request import RequestContext
@@ -88,6 +89,21 @@ def serve_engine(ready: Connection, store: str) -> None:
     asyncio.run(
         answer_calls(knobs_alone(service), [listening], until=lambda: _until_killed(ready, port))
     )
+
+
+@contextmanager
+def served(store: str) -> Iterator[tuple[str, str]]:
+    """Serve a store in a process of its own; gives its URL and a token for all tenants."""
+    with closing(open_service(store, load_catalogue(), clock=lambda: datetime.now(UTC))) as service:
+        token = service.new_token(Caller(subject="anna", clearance=4, tenants=None))
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    server = context.Process(target=serve_engine, args=(there, store), daemon=True)
+    server.start()
+    try:
+        yield f"http://127.0.0.1:{here.recv()}", token
+    finally:
+        server.kill()
 
 
 async def calls_a_second(port: int, token: str, connections: int, seconds: float) -> float:

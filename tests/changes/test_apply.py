@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from knobctl.changes.journal_writing import Journal
+    from knobctl.engine.interface import Engine
 
 CATALOGUE = load_catalogue()
 
@@ -64,6 +65,17 @@ def write(engine: EmbeddedEngine, tenant: str, rrf_k: int) -> None:
     )
 
 
+def way(engine: Engine, opened: Journal, **options: Any) -> Push:
+    return Push(
+        engine=engine,
+        catalogue=CATALOGUE,
+        reason="r",
+        pause=lambda _: None,
+        journal=opened,
+        **options,
+    )
+
+
 def carry_out(
     engine: EmbeddedEngine,
     tenants: list[TenantPlan],
@@ -72,15 +84,7 @@ def carry_out(
 ) -> tuple[dict[str, Outcome], Watched]:
     watched = Watched(engine, before_write)
     with journal() as opened:
-        way = Push(
-            engine=watched,
-            catalogue=CATALOGUE,
-            reason="r",
-            pause=lambda _: None,
-            journal=opened,
-            **options,
-        )
-        outcomes = apply_plan(tenants, way, lambda _: None)
+        outcomes = apply_plan(tenants, way(watched, opened, **options), lambda _: None)
     assert [one.tenant for one in outcomes] == [one.tenant for one in tenants]
     return {one.tenant: one.outcome for one in outcomes}, watched
 
@@ -89,10 +93,7 @@ def push(
     engine: EmbeddedEngine, tenants: list[TenantPlan], *, run: str = "run"
 ) -> list[TenantOutcome]:
     with journal(run) as opened:
-        way = Push(
-            engine=engine, catalogue=CATALOGUE, reason="", pause=lambda _: None, journal=opened
-        )
-        return apply_plan(tenants, way, lambda _: None)
+        return apply_plan(tenants, way(engine, opened), lambda _: None)
 
 
 def test_unchanged_tenants_are_not_written(engine: EmbeddedEngine) -> None:
@@ -173,18 +174,8 @@ def test_the_emergency_stop_stops_taking_back_too(engine: EmbeddedEngine) -> Non
     stop.set()
     watched = Watched(engine, lambda tenant: emergency.set() if tenant == "b" else None)
     with journal("second") as opened:
-        way = Push(
-            engine=watched,
-            catalogue=CATALOGUE,
-            reason="r",
-            pause=lambda _: None,
-            journal=opened,
-            parallelism=1,
-            ticket="OPS-7",
-            stop=stop,
-            emergency=emergency,
-        )
-        returned = take_back(backs, way, "worse")
+        options = {"ticket": "OPS-7", "stop": stop, "emergency": emergency}
+        returned = take_back(backs, way(watched, opened, parallelism=1, **options), "worse")
     assert [one.outcome.value for one in returned] == [
         *("rolled_back", "rolled_back"),
         *("applied", "applied"),

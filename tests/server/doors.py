@@ -93,6 +93,20 @@ class Door(Protocol):
     ) -> tuple[list[dict[str, Any]], str]: ...
 
 
+def every_event(
+    service: KnobsService, caller: Caller, tenant: str | None = None
+) -> list[dict[str, Any]]:
+    """All audit events that a caller may see, however many pages they take."""
+    found: list[dict[str, Any]] = []
+    token = ""
+    while True:
+        page = service.audit_events(caller, tenant=tenant, page_size=1000, page_token=token)
+        found += page.items
+        token = page.next_page_token
+        if not token:
+            return found
+
+
 class InProcess:
     """The service itself."""
 

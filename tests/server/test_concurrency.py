@@ -6,14 +6,14 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from knobctl.chain import broken_links
 from knobctl.server.auth import Caller, local_caller
 from knobctl.server.refusal import Code, ServiceError
-from tests.server.doors import OverHttp, RefusedError, served
+from tests.server.doors import OverHttp, RefusedError, every_event, served
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,14 +122,7 @@ def test_sixteen_writers_make_one_chain(
         for finished in work:
             finished.result()
     assert [process.wait(timeout=1000) for process in running] == [0] * 8
-    events: list[dict[str, Any]] = []
-    page_token = ""
-    while True:
-        page = service.audit_events(ME, page_size=1000, page_token=page_token)
-        events += page.items
-        page_token = page.next_page_token
-        if not page_token:
-            break
+    events = every_event(service, ME)
     assert [event["revision"] for event in events] == [f"r{n + 1}" for n in range(16 * each)]
     assert broken_links(events) == []
 

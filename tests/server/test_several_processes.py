@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import cycle
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,6 +19,7 @@ from knobctl.chain import broken_links
 from knobctl.knobs import load_catalogue
 from knobctl.server.auth import Caller
 from knobctl.server.knobs import KnobsService, open_service
+from tests.server.doors import every_event
 from tests.server.engine_processes import MAIN, CallFailedError, Calls, EngineProcess
 from tests.server.services import milvus, postgres_url
 
@@ -71,18 +71,6 @@ def lines(engines: list[EngineProcess]) -> Iterator[list[Calls]]:
         line.close()
 
 
-def events(service: KnobsService, tenant: str) -> list[dict[str, Any]]:
-    """All of a tenant's audit events."""
-    found: list[dict[str, Any]] = []
-    token = ""
-    while True:
-        page = service.audit_events(ROOT, tenant=tenant, page_size=1000, page_token=token)
-        found += page.items
-        token = page.next_page_token
-        if not token:
-            return found
-
-
 def test_no_read_behind_a_write_sees_the_old_set(
     lines: list[Calls], service: KnobsService, tenant: str
 ) -> None:
@@ -92,7 +80,7 @@ def test_no_read_behind_a_write_sees_the_old_set(
         revision = next(turn).update(tenant, **{KNOB: 1000 + number})
         read = next(turn).get(tenant)
         assert (read["config"][KNOB], read["revision"]) == (1000 + number, revision)
-    chain = events(service, tenant)
+    chain = every_event(service, ROOT, tenant)
     assert [event["revision"] for event in chain] == [f"r{number + 1}" for number in range(500)]
     assert broken_links(chain) == []
 
@@ -146,7 +134,7 @@ def test_a_killed_process_takes_nothing_with_it(
         engine.wait()
     writers.stop()
 
-    chain = events(service, tenant)
+    chain = every_event(service, ROOT, tenant)
     assert broken_links(chain) == []
     assert [event["revision"] for event in chain] == [f"r{n + 1}" for n in range(len(chain))]
     written = {event["revision"]: event["after"]["assembly_token_budget"] for event in chain}

@@ -23,6 +23,7 @@ from knobctl.server.store import open_store
 from knobctl.server.store.interface import KnobsRow
 from knobctl.server.stored import Stored, opened, sealed
 from tests.server.catalogues import NEW_KNOB, changed_catalogue
+from tests.server.doors import every_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -521,27 +522,16 @@ def test_a_killed_writer_leaves_a_whole_store(
         process.kill()
         answered = 3 + 7 * kills + len(process.communicate()[0].splitlines())
         service = open_at(path)
-        found = len(_events(service))
+        found = len(every_event(service, ME))
         assert known + answered <= found <= known + answered + 1
         _assert_holds(service, found)
         known = found
         service.close()
 
 
-def _events(service: KnobsService) -> list[dict[str, Any]]:
-    events: list[dict[str, Any]] = []
-    token = ""
-    while True:
-        page = service.audit_events(ME, page_size=1000, page_token=token)
-        events += page.items
-        token = page.next_page_token
-        if not token:
-            return events
-
-
 def _assert_holds(service: KnobsService, number: int) -> None:
     """As many events as changes, one chain, and the set that the last of them left."""
-    events = _events(service)
+    events = every_event(service, ME)
     assert len(events) == number
     assert broken_links(events) == []
     stored = service.get(ME, "acme")
