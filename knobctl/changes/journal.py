@@ -259,6 +259,16 @@ class Run:
         return [name for name, progress in self.tenants.items() if not progress.is_done]
 
     @property
+    def sent(self) -> dict[str, Intent]:
+        """By tenant, the writes of which it is not known what became: of a run that goes back, those that take back."""
+        goes_back = self.taking_back is not None
+        return {
+            name: one.intent
+            for name, one in self.tenants.items()
+            if one.intent and one.may_be_written and one.takes_back == goes_back
+        }
+
+    @property
     def is_in_waves(self) -> bool:
         """Whether it has waves that were not all found well: what is left of it goes in waves too."""
         waves = len(self.rollout["waves"]) if self.rollout else 0

@@ -46,12 +46,7 @@ def rest_of(run: Run, plan: Plan, live: Mapping[str, LiveSet], catalogue: Catalo
             are written and to be looked at again.
         catalogue: The knobs.
     """
-    left = set(run.left)
-    sent = {
-        name: progress.intent
-        for name, progress in run.tenants.items()
-        if progress.intent and progress.may_be_written
-    }
+    left, sent = set(run.left), run.sent
     fresh = [one for one in plan.tenants if one.tenant in left and one.tenant not in sent]
     found = [
         TenantOutcome(

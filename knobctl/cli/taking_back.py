@@ -27,8 +27,11 @@ from knobctl.report.pushes import after_waves
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from knobctl.changes.journal import Run
     from knobctl.changes.journal_writing import Journal
+    from knobctl.changes.plan import TenantPlan
     from knobctl.cli.push_options import PushOptions
     from knobctl.cli.session import Session
 
@@ -47,10 +50,23 @@ def finish_taking_back(
     refuse_other_engine(session, run.heading.engine, f"run {run.heading.run} was")
     if words := defaults_words(run, session.catalogue):
         session.notice(words)
-    why = run.taking_back or ""
     planned = {one.tenant: one for one in planned_before(run, session.catalogue)}
-    left = backs_of(run, planned, session.catalogue)
-    unsure = unsure_of(run, planned)
+    proposal = _proposal(session, run, planned)
+    if options.dry_run:
+        why = visible(run.taking_back or "")
+        shown = f"{count(len(run.left), 'tenant')} left to be taken back: {why}"
+        done = Done(outcomes=run.outcomes(), code=ExitCode.OK, dry_run=True)
+        answer(session, proposal, done, shown)
+        return done.code
+    done = _taken_back(session, run, journal, options, planned)
+    answer(session, proposal, done, "")
+    if words := after_waves(done, session.typed_place):
+        session.settings.say(words)
+    return done.code
+
+
+def _proposal(session: Session, run: Run, planned: Mapping[str, TenantPlan]) -> Proposal:
+    """What the answer is about: the run's plan, as far as it is left to be taken back."""
     plan = Plan(
         engine=run.heading.engine,
         fleet=run.heading.fleet,
@@ -59,32 +75,31 @@ def finish_taking_back(
         limits=limits_for(session, None),
         tenants=tuple(planned.values()),
     )
-    proposal = Proposal(command="apply", plan=plan, limits=plan.limits, needs_consent=False)
-    if options.dry_run:
-        shown = f"{count(len(run.left), 'tenant')} left to be taken back: {visible(why)}"
-        done = Done(outcomes=run.outcomes(), code=ExitCode.OK, dry_run=True)
-        answer(session, proposal, done, shown)
-        return done.code
-    mark = refuse_stopped(session, options)
-    stopping = Stopping()
+    return Proposal(command="apply", plan=plan, limits=plan.limits, needs_consent=False)
+
+
+def _taken_back(
+    session: Session,
+    run: Run,
+    journal: Journal,
+    options: PushOptions,
+    planned: Mapping[str, TenantPlan],
+) -> Done:
+    """Write the earlier sets, and end the run."""
+    why, stopping, mark = run.taking_back or "", Stopping(), refuse_stopped(session, options)
     way = Push(
         engine=session.engine,
         catalogue=session.catalogue,
         reason="",
         pause=time.sleep,
         journal=journal,
-        sent={
-            name: progress.intent
-            for name in run.left
-            if (progress := run.tenants[name]).takes_back
-            and progress.may_be_written
-            and progress.intent
-        },
+        sent=run.sent,
         parallelism=options.parallelism,
         ticket=run.heading.ticket or options.ticket,
         emergency=stopping.emergency,
         pace=session.pace,
     )
+    left, unsure = backs_of(run, planned, session.catalogue), unsure_of(run, planned)
     started = time.monotonic()
     with stopping_on_marks(stopping, stop_marks(session), journal.run, mark):
         returned = take_back(left, way, why, unsure)
@@ -93,15 +108,10 @@ def finish_taking_back(
     stuck = still_written(returned)
     now = session.now().isoformat(timespec="seconds")
     journal.end(left=len(stuck), ended_at=now, outcomes=tally(outcomes))
-    code = gravest([exit_code(outcomes), *([ExitCode.PARTIAL] if stuck else [])])
-    done = Done(
+    return Done(
         outcomes=outcomes,
-        code=code,
+        code=gravest([exit_code(outcomes), *([ExitCode.PARTIAL] if stuck else [])]),
         elapsed_s=time.monotonic() - started,
         run=journal.run,
         rolled=Rolled(taken_back=why, stuck=stuck),
     )
-    answer(session, proposal, done, "")
-    if words := after_waves(done, session.typed_place):
-        session.settings.say(words)
-    return done.code
