@@ -56,7 +56,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
         NonsenseError: If it is anything else.
     """
     try:
-        value = json.loads(body.decode(), object_pairs_hook=_once_each, parse_constant=_no_constant)
+        value = json.loads(body.decode(), object_pairs_hook=_once_each, parse_constant=no_constant)
     except NonsenseError:
         raise
     except RecursionError as error:
@@ -75,7 +75,12 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _no_constant(text: str) -> None:
+def no_constant(text: str) -> None:
+    """Refuse a bare word that Python's parser takes and JSON does not have.
+
+    Raises:
+        NonsenseError: Always.
+    """
     raise NonsenseError(f"the bare word {text}")
 
 

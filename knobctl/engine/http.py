@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.documents.kinds import TENANT_NAME
@@ -18,6 +19,7 @@ from knobctl.engine.transport import Call, Repeat, Transport, nonsense
 from knobctl.engine.wire import (
     audit_event,
     list_field,
+    live_set,
     read_config,
     text_field,
     wire_config,
@@ -26,7 +28,7 @@ from knobctl.errors import EngineError
 from knobctl.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from knobctl.engine.network import Network
     from knobctl.engine.tokens import Tokens
@@ -69,37 +71,49 @@ class HttpEngine:
         if "revision" in answer:
             self._capabilities.revisions_seen()
         never = NEVER_WRITTEN if self._capabilities.has_revisions(tenant) else None
-        found: LiveSet = self._sane(self._sets.read, answer, tenant=tenant, revision=never)
+        found: LiveSet = self._sane(
+            live_set, answer, self._catalogue, tenant=tenant, revision=never
+        )
         return found
 
     def list(self) -> Iterator[LiveSet]:
         """Read the sets of every tenant that the caller holds, page by page."""
         ahead, self._ahead = self._ahead, None
-        return ahead.items() if ahead else self._list()
+        return ahead.items() if ahead else chain.from_iterable(self._listed())
 
     def list_ahead(self) -> None:
         """Begin to read what the next `list` gives, while other work is done."""
-        self._ahead = Ahead(self._list())
+        self._ahead = Ahead(self._listed())
 
-    def _list(self) -> Iterator[LiveSet]:
-        for item in self._pages(LIST, {}, None, "configs"):
-            if not isinstance(item, dict):
-                raise self._nonsense("a listed set that is no object")
-            live = self._sane(self._sets.listed, item)
-            if not live:
-                raise self._nonsense("a listed set without its tenant")
-            if TENANT_NAME.match(live.tenant):
-                yield live
+    def _listed(self) -> Iterator[Sequence[LiveSet]]:
+        """Give the sets of a page at a time."""
+
+        def read(body: bytes) -> dict[str, Any]:
+            return self._sets.page(body, lambda page: self._read_answer(page, None))
+
+        for sets in self._pages(LIST, {}, None, "configs", read):
+            if all(TENANT_NAME.match(live.tenant) for live in sets):
+                yield sets
             else:
-                shown = visible(live.tenant[:80])
-                self._notice(f"a tenant is left out whose name no document can carry: {shown}")
+                yield [live for live in sets if self._has_name_of_document(live)]
+
+    def _has_name_of_document(self, live: LiveSet) -> bool:
+        if TENANT_NAME.match(live.tenant):
+            return True
+        shown = visible(live.tenant[:80])
+        self._notice(f"a tenant is left out whose name no document can carry: {shown}")
+        return False
 
     def audit_events(
         self, tenant: str | None = None, *, since: str | None = None
     ) -> Iterator[dict[str, Any]]:
         """Read audit events, page by page."""
         body = {name: value for name, value in (("tenantId", tenant), ("since", since)) if value}
-        for item in self._pages(EVENTS, body, tenant, "events"):
+
+        def read(answer: bytes) -> dict[str, Any]:
+            return self._read_answer(answer, tenant)
+
+        for item in chain.from_iterable(self._pages(EVENTS, body, tenant, "events", read)):
             event = self._sane(audit_event, item, self._catalogue)
             if tenant is not None and event["tenant_id"] != tenant:
                 raise self._nonsense("an audit event of another tenant than the one asked for")
@@ -244,21 +258,25 @@ class HttpEngine:
             raise failed(self.name, said) from error
 
     def _pages(
-        self, method: str, body: Mapping[str, Any], tenant: str | None, field: str
-    ) -> Iterator[Any]:
+        self,
+        method: str,
+        body: Mapping[str, Any],
+        tenant: str | None,
+        field: str,
+        read: Callable[[bytes], Mapping[str, Any]],
+    ) -> Iterator[Sequence[Any]]:
+        """Give what stands in one field of each page."""
         if tenant is None and self._tokens.per_tenant:
             raise NotOfferedError(
                 f"{self.name} cannot be asked for all tenants at once: each has a token of its own",
                 hint="name the tenants",
             )
         paging = Paging(
-            lambda page: self._fetch(method, {**body, **page}, tenant),
-            lambda answer: self._read_answer(answer, tenant),
-            ahead=tenant is None,
+            lambda page: self._fetch(method, {**body, **page}, tenant), read, ahead=tenant is None
         )
         try:
             for page in paging.pages():
-                yield from list_field(page, field)
+                yield list_field(page, field)
         except NonsenseError as error:
             raise self._nonsense(str(error)) from error
 

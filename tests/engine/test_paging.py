@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knobctl.engine.answers import NonsenseError
+from knobctl.engine.answers import NonsenseError, parse_object
 from knobctl.engine.http import HttpEngine
+from knobctl.engine.interface import LiveSet
 from knobctl.engine.network import Network
 from knobctl.engine.paging import FIRST_PAGE, LARGE_PAGE
-from knobctl.engine.set_reading import LONGEST_VALUE, SetReader
+from knobctl.engine.set_reading import LONGEST_VALUE, MANY_BYTES, SetReader
 from knobctl.engine.tokens import GivenToken
-from knobctl.engine.wire import live_set
+from knobctl.engine.wire import live_set, text_field
 from knobctl.errors import EngineError
 from knobctl.knobs import load_catalogue
 
@@ -227,30 +228,135 @@ FIELDS = st.fixed_dictionaries(
         "last_good": st.booleans(),
     },
 )
-READER = SetReader(CATALOGUE)
+EQUALS: list[Any] = [1, 1.0, True, "1", 0, 0.0, -0.0, 0.3, None]
+ALIKE = st.builds(
+    lambda pairs, more: {
+        "config": dict(pairs),
+        "revision": "r1",
+        "updatedAt": "2026-11-30T08:00:00Z",
+        "updatedBy": "anna",
+        "tenantId": "acme",
+        **more,
+    },
+    st.lists(
+        st.tuples(st.sampled_from(["retrievalMinScore", "rrfK", "rrf_k"]), st.sampled_from(EQUALS)),
+        max_size=2,
+    ),
+    st.dictionaries(
+        st.sampled_from(["lastGood", "last_good", "tenant_id", "updatedAt", "updatedBy", "new"]),
+        st.sampled_from([True, "", "bolt", None]),
+        max_size=1,
+    ),
+)
+"""Items that look alike: most are plain, and many of their values are equal and of another type."""
+READER, MUCH_READ = SetReader(CATALOGUE), SetReader(CATALOGUE)
+MUCH_READ._bytes_read = MANY_BYTES
 
 
-def read_or_why(read: Any, answer: Any) -> Any:
+def read_or_why(read: Any, body: bytes) -> Any:
     """What was read with the types of its values, or why it was not."""
     try:
-        live = read(answer)
+        page = read(body)
     except NonsenseError as error:
         return str(error)
-    return live, [(name, repr(value)) for name, value in live.knobs.items()]
+    sets = page.pop("configs")
+    return page, sets, [(name, repr(value)) for live in sets for name, value in live.knobs.items()]
+
+
+def by_the_book(body: bytes) -> dict[str, Any]:
+    """Read a page the long way."""
+    page = parse_object(body)
+    items = page.get("configs")
+    if items is not None and not isinstance(items, list):
+        raise NonsenseError("configs is no list")
+    page["configs"] = [one_by_the_book(item) for item in items or []]
+    return page
+
+
+def one_by_the_book(item: Any) -> LiveSet:
+    """Read an item the long way."""
+    if not isinstance(item, dict):
+        raise NonsenseError("a listed set that is no object")
+    tenant = text_field(item, "tenantId", "tenant_id")
+    if not tenant:
+        raise NonsenseError("a listed set without its tenant")
+    return live_set(item, CATALOGUE, tenant=tenant, revision="")
+
+
+def assert_read_by_the_book(body: bytes) -> None:
+    """Whichever parser is in use, and whatever else the reader has seen before."""
+    expected = read_or_why(by_the_book, body)
+    for reader in (READER, MUCH_READ):
+        assert read_or_why(lambda one, of=reader: of.page(one, parse_object), body) == expected
+
+
+PAGES = st.fixed_dictionaries(
+    {"configs": st.lists(FIELDS | ALIKE, max_size=3)},
+    optional={"nextPageToken": st.sampled_from(["more", "", 7]), "new": st.just([{"a": "b"}])},
+)
 
 
 @settings(max_examples=400, deadline=None)
-@given(answer=FIELDS)
-def test_the_short_way_reads_what_the_long_one_reads(answer: dict[str, Any]) -> None:
-    """Whatever else the reader has seen before: values that are equal and of other types among it."""
-    assert read_or_why(
-        lambda one: READER.read(one, tenant="acme", revision=None), answer
-    ) == read_or_why(lambda one: live_set(one, CATALOGUE, tenant="acme", revision=None), answer)
+@given(page=PAGES, escaped=st.booleans(), indent=st.sampled_from([None, 1]))
+def test_the_short_way_reads_what_the_long_one_reads(
+    page: dict[str, Any], escaped: bool, indent: int | None
+) -> None:
+    """Values that are equal and of other types among it, and every spelling of JSON."""
+    assert_read_by_the_book(json.dumps(page, ensure_ascii=escaped, indent=indent).encode())
+
+
+PLAIN = (
+    '{"config":{"rrfK":60,"gateMode":"ENABLED"},"revision":"r1",'
+    '"updatedAt":"2026-11-30T08:00:00Z","updatedBy":"anna","tenantId":"acme"}'
+)
+PLAIN_PAGE = f'{{"configs":[{PLAIN}],"nextPageToken":"more"}}'
+PIECES = (
+    '"rrfK":60,', '"rrfK" : 61, ', '"gateMode":"ENABLED",', '"tenantId":"bolt",', '"nextPageToken":"x",',
+    '"configs":[],', '"a":"b",', '"a":true,', '"a":"\\u0041",', '"a":"\\"",', '"lastGood":true,', '"', "\\", "NaN",
+    "1e999", "-0", "é", "\x01", " ", ":", "{", "}", "[" * 2_000,
+)  # fmt: skip
+
+
+@settings(max_examples=600, deadline=None)
+@given(
+    put=st.lists(st.tuples(st.integers(0, len(PLAIN_PAGE)), st.sampled_from(PIECES)), max_size=3),
+    begins=st.booleans(),
+)
+def test_no_key_that_stands_there_twice_is_overlooked(
+    put: list[tuple[int, str]], begins: bool
+) -> None:
+    """Nor anything else that is no JSON, wherever it stands."""
+    body = PLAIN_PAGE
+    for place, piece in put:
+        # Where an object begins or a field ends a piece is more often JSON.
+        at = max(body.find("{", place), body.find(",", place)) + 1 if begins else place
+        body = body[:at] + piece + body[at:]
+    assert_read_by_the_book(body.encode())
+
+
+@pytest.mark.parametrize("reader", [READER, MUCH_READ], ids=["at first", "after much"])
+@pytest.mark.parametrize("key", ['"rrfK":60', '"tenantId":"acme"', '"nextPageToken":"more"'])
+def test_a_key_that_stands_there_twice_with_the_same_value_is_nonsense(
+    reader: SetReader, key: str
+) -> None:
+    """In a set, in an item and in the page."""
+    body = PLAIN_PAGE.replace(key, f"{key},{key}")
+    with pytest.raises(NonsenseError, match="twice"):
+        reader.page(body.encode(), parse_object)
+
+
+def test_what_is_plain_goes_the_short_way() -> None:
+    """With fields that are new to us beside it too."""
+    reader = SetReader(CATALOGUE)
+    for item in (PLAIN, PLAIN.replace("{", '{"new":["a",{"b":"c"}],', 1)):
+        page = reader._quickly(f'{{"configs":[{item}]}}'.encode())
+        assert page is not None
+        assert page["configs"] == [one_by_the_book(json.loads(item))]
 
 
 def test_an_engine_does_not_fill_the_memory_with_spellings_of_a_value() -> None:
     """Long ones are read and forgotten."""
     reader = SetReader(CATALOGUE)
-    spelled = {"config": {"rrfK": "0" * LONGEST_VALUE + "60"}}
-    assert reader.read(spelled, tenant="acme", revision=None).knobs == {"rrf_k": 60}
-    assert not reader._meanings
+    body = PLAIN_PAGE.replace("60", f'"{"0" * LONGEST_VALUE}60"')
+    assert reader.page(body.encode(), parse_object)["configs"][0].knobs["rrf_k"] == 60
+    assert not any(reader._meanings.values())
