@@ -17,6 +17,8 @@ from knobctl.text import visible
 if TYPE_CHECKING:
     from types import FrameType
 
+    from knobctl.cli.options import Settings
+
 
 class Terminated(BaseException):
     """SIGTERM arrived. Like KeyboardInterrupt, so that nothing swallows it."""
@@ -34,7 +36,7 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind
     signal.signal(signal.SIGTERM, _terminate)
     _open_closed_streams()
     _escape_what_cannot_be_encoded()
-    said: dict[str, int] = {}
+    said: dict[str, Settings] = {}
     if "_KNOBCTL_COMPLETE" in os.environ:
         from knobctl.cli.shells import teach_click
 
@@ -55,9 +57,7 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind
         click.echo("terminated", err=True)
         return ExitCode.TERMINATED
     except KnobctlError as error:
-        if isinstance(error, AnswerError):
-            _discard_stdout()
-        _say(error, verbose=bool(said.get("verbose")))
+        _tell(error, said.get("settings"))
         return error.exit_code
     except (BrokenPipeError, ReaderGoneError):
         _discard_stdout()
@@ -103,6 +103,18 @@ def _escape_what_cannot_be_encoded() -> None:
 def _discard_stdout() -> None:
     """What is left in the buffer cannot be written, and must not be tried again at the end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _tell(error: KnobctlError, settings: Settings | None) -> None:
+    """Say what went wrong, in JSON too where that was asked for; that nobody can be told changes no exit code."""
+    if isinstance(error, AnswerError):
+        _discard_stdout()
+    _say(error, verbose=bool(settings and settings.verbose))
+    if settings:
+        try:
+            settings.answer_failure(error)
+        except (AnswerError, BrokenPipeError):
+            _discard_stdout()
 
 
 def _say(error: KnobctlError, *, verbose: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from knobctl.cli.remembered import Hearing
+    from knobctl.errors import KnobctlError
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -22,6 +23,8 @@ F = TypeVar("F", bound="Callable[..., Any]")
 class Settings:
     """What the common options of one command line say."""
 
+    command: str = ""
+    """Of which command: `apply`, `context add`."""
     engine: str | None = None
     context: str | None = None
     fleet: str | None = None
@@ -36,6 +39,8 @@ class Settings:
     color: str = "auto"
     hearing: Hearing | None = None
     """Who writes down what is told, to tell it again."""
+    answered: list[str] = field(default_factory=list, compare=False, repr=False)
+    """The format of each answer that was given, or begun."""
 
     def colored(self, stream: Any) -> bool:  # noqa: ANN401  any text stream
         """Whether colour goes to this stream."""
@@ -80,9 +85,36 @@ class Settings:
         """
         answer = _render(renderings, self.format)
         answer = answer.removeprefix(printed) if isinstance(answer, str) else answer
+        self.answered.append(self.format)
         write_out(self._heard(_ended(answer)))
         for format_, path in self.outputs:
             _write_atomically(path, self._heard(_ended(_render(renderings, format_))))
+
+    def answer_failure(self, error: KnobctlError) -> None:
+        """Answer in JSON why there is no other answer, wherever JSON was asked for; else say nothing.
+
+        Raises:
+            AnswerError: If it cannot be delivered.
+        """
+        import json
+
+        if self.answered:
+            return
+        code = error.exit_code
+        document = {
+            "version": 1,
+            "command": self.command,
+            "outcome": code.outcome,
+            "exit_code": int(code),
+            "message": error.message,
+            "hint": error.hint,
+        }
+        text = json.dumps(document, indent=2) + "\n"
+        if self.format == "json":
+            write_out((text,))
+        for format_, path in self.outputs:
+            if format_ == "json":
+                _write_atomically(path, (text,))
 
     def answer_again(self, said: Iterable[str], answers: Iterable[str]) -> None:
         """Tell what an earlier run told: the talk, the answer, and the files of `--output` in their order.
@@ -93,6 +125,7 @@ class Settings:
         for text in said:
             click.echo(text, err=True)
         first, *others = answers
+        self.answered.append(self.format)
         write_out((first,))
         for (_, path), text in zip(self.outputs, others, strict=True):
             _write_atomically(path, (text,))
@@ -177,8 +210,10 @@ def common_options(
             chosen = {name: values.pop(name) for name in names}
             chosen["format"] = chosen.pop("format_", "text") or "text"
             chosen["outputs"] = tuple(chosen.pop("output", ()))
-            click.get_current_context().ensure_object(dict)["verbose"] = chosen["verbose"]
-            return function(Settings(**chosen), **values)
+            called = click.get_current_context()
+            settings = Settings(command=called.command_path.partition(" ")[2], **chosen)
+            called.ensure_object(dict)["settings"] = settings
+            return function(settings, **values)
 
         options = _options(engine=engine, rate=rate, formats=formats)
         wrapped = update_wrapper(wrapper, function)
