@@ -211,6 +211,7 @@ class Session:
         """The engine, opened on first use and closed with the session."""
         from knobctl.engine.opening import InProcess, open_engine
 
+        missing = self.target.missing_store
         engine = open_engine(
             self.target,
             catalogue=self.catalogue,
@@ -224,11 +225,22 @@ class Session:
             notice=self.notice,
         )
         self._opened.callback(engine.close)
+        if missing:
+            self._opened.callback(self._tell_empty_store, engine, missing)
         if self.target.is_embedded:
             from knobctl.cli.alarms import alarms_told
 
             self._opened.enter_context(alarms_told(self.notice))
         return engine
+
+    def _tell_empty_store(self, engine: Engine, file: Path) -> None:
+        """Say that a store was made where none was, and nothing was written: its name may be mistyped."""
+        from knobctl.text import visible
+
+        with suppress(KnobctlError):  # what is wrong with it was said where it was asked
+            if next(engine.list(), None) is not None:
+                return
+            self.notice(f"there was no store {visible(str(file))}; an empty one was made")
 
     def _network(self) -> Network:
         """Resolve proxy and CA bundle once: the context's, else the environment's.

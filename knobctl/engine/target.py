@@ -49,6 +49,13 @@ class Target:
         return self.engine.startswith(EMBEDDED)
 
     @property
+    def missing_store(self) -> Path | None:
+        """The file that is named for the embedded engine's store, where there is none yet."""
+        named = self.engine.removeprefix(EMBEDDED) if self.is_embedded else ""
+        file = Path(named).expanduser() if named else None
+        return file if file and not file.exists() else None
+
+    @property
     def is_loopback(self) -> bool:
         """Whether the engine is on this machine, so that nothing travels over a network."""
         return self.is_embedded or is_loopback(urlsplit(self.engine).hostname or "")

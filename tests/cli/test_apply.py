@@ -176,6 +176,7 @@ def test_a_guard_refuses_before_anything_is_written(inside: Inside) -> None:
     result = inside("apply", ".", "--yes", *ENGINE)
     assert (result.code, result.out) == (6, "")
     assert result.err == (
+        "note: there was no store e.db; an empty one was made\n"
         "refused: 3 tenants would change, the limit of fleet default is 2 (fleet.yaml:3).\n"
         "  Nothing was written. To go on with this number: --allow max_tenants=3\n"
     )
