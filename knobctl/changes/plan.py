@@ -130,7 +130,6 @@ def plan_tenant(
         hazards: What the checks say of it.
         evidence: By file that the document names as evidence, its digest.
     """
-    owner = document.value.get("owner") if document else None
     return TenantPlan(
         tenant=live.tenant,
         source=document.source if document else "",
@@ -140,7 +139,7 @@ def plan_tenant(
         changes=diff_sets(catalogue, live.knobs, desired),
         hazards=hazards,
         labels=document.labels if document else {},
-        owner=owner if isinstance(owner, str) else None,
+        owner=document.owner if document else None,
         evidence=evidence or {},
         unknown=unknown_fields(live),
     )

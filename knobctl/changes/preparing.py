@@ -32,8 +32,7 @@ class Prepared:
     """The findings; with errors among them there is no plan."""
     plan: Plan | None = None
     effective: Mapping[str, Effective] = field(default_factory=dict)
-    """By tenant, where every value comes from."""
-    """Of those that change."""
+    """By tenant that changes, where every value comes from."""
     live: Mapping[str, LiveSet] = field(default_factory=dict)
     """Of all that were looked at."""
 
@@ -166,16 +165,17 @@ def prepare(  # noqa: PLR0913  each is one thing that only the caller knows
     effective = {tenant.name: repository.effective(tenant) for tenant in arriving.changing}
     if report.errors:
         return Prepared(report=report, effective=effective, live=live)
+    hazards = hazards_of(report)
     plan = Plan(
         engine=reached.name,
         fleet=fleet.name if fleet else None,
         schema_digest=schema_digest(repository.catalogue),
         managed=len(repository.managed_by(fleet)),
         limits=limits,
-        tenants=_tenants(repository, live, effective, report),
+        tenants=_tenants(repository, live, effective, hazards),
         unchanged=len(arriving.staying),
         staying={name: live[name].revision for name in arriving.staying},
-        hazards=tuple(one for one in hazards_of(report) if one.tenant is None),
+        hazards=tuple(hazards.get(None, ())),
     )
     return Prepared(report=report, plan=plan, effective=effective, live=live)
 
@@ -194,20 +194,21 @@ def validated(repository: Repository) -> Report:
     return report
 
 
-def hazards_of(report: Report) -> list[Finding]:
-    """What a reviewer should weigh: errors and warnings, waived ones too; infos are no hazards."""
-    return [one for one in report.pressing if one.severity is not Severity.INFO]
+def hazards_of(report: Report) -> Mapping[str | None, list[Finding]]:
+    """By tenant, what a reviewer should weigh: errors and warnings, waived ones too; infos are no hazards."""
+    found: dict[str | None, list[Finding]] = {}
+    for one in report.pressing:
+        if one.severity is not Severity.INFO:
+            found.setdefault(one.tenant, []).append(one)
+    return found
 
 
 def _tenants(
     repository: Repository,
     live: Mapping[str, LiveSet],
     effective: Mapping[str, Effective],
-    report: Report,
+    hazards: Mapping[str | None, list[Finding]],
 ) -> tuple[TenantPlan, ...]:
-    hazards: dict[str | None, list[Finding]] = {}
-    for finding in hazards_of(report):
-        hazards.setdefault(finding.tenant, []).append(finding)
     planned = [
         plan_tenant(
             repository.catalogue,

@@ -209,9 +209,7 @@ def plan_live_changes(
     """Plan the changes, by tenant."""
     subject = changes[0].subject
     catalogue = subject.repository.catalogue
-    hazards: dict[str | None, list[Finding]] = {}
-    for finding in hazards_of(report):
-        hazards.setdefault(finding.tenant, []).append(finding)
+    hazards = hazards_of(report)
     planned = [
         plan_tenant(
             catalogue,

@@ -71,15 +71,13 @@ def like(
     literals: Mapping[str, str] | None = None,
 ) -> Document:
     """Write a set as a document with the labels, owner and evidence of the tenant's own, if it has one."""
-    value = document.value if document else {}
-    owner, evidence = value.get("owner"), value.get("evidence")
     return stand_in(
         tenant,
         knobs,
         source=source,
         labels=document.labels if document else {},
-        owner=owner if isinstance(owner, str) else None,
-        evidence=[str(one) for one in evidence] if isinstance(evidence, list) else (),
+        owner=document.owner if document else None,
+        evidence=document.evidence if document else (),
         literals=literals,
     )
 

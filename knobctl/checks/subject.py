@@ -274,7 +274,7 @@ _VARIABLES: Final[Mapping[str, Callable[[Subject], object]]] = {
     "changed": lambda subject: subject.changed,
     "fleet": lambda subject: dict(subject.fleet),
     "labels": lambda subject: dict(subject.document.labels),
-    "owner": lambda subject: str(subject.document.value.get("owner", "")),
+    "owner": lambda subject: subject.document.owner or "",
     "tenant": lambda subject: subject.document.name,
     "today": lambda subject: subject.today,
     "evidence": lambda subject: list(subject.document.evidence),
