@@ -93,8 +93,8 @@ def has_news(answer: Path) -> bool:
         told = json.loads(answer.read_bytes())
     except (OSError, ValueError):
         return True
-    summary = told["summary"]
-    found = told["exit_code"] or summary["errors"] or summary["warnings"]
+    summary = told.get("summary", {})  # what stopped the check before it had an answer has none
+    found = told["exit_code"] or summary.get("errors") or summary.get("warnings")
     changes = [one for one in told.get("tenants", []) if one["changes"]]
     return bool(found or changes or told.get("removed_tenants"))
 

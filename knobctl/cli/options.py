@@ -389,7 +389,9 @@ def _is_writable(path: Path) -> bool:
 
 def _holds_documents(path: Path) -> bool:
     """Whether an answer would replace a tenant's document, or another of ours."""
-    if not path.is_file() or _is_stream(path):
+    from knobctl.documents.sources import SUFFIXES
+
+    if not path.name.endswith(SUFFIXES) or not path.is_file() or _is_stream(path):
         return False
     import os
 
@@ -404,7 +406,8 @@ def _holds_documents(path: Path) -> bool:
     if not may_be_ours(raw):
         return False
     found = sort_documents(read_bytes(raw, str(path)), named=False)
-    return bool(found.documents or found.findings)
+    # Pipelines name answers in any format x.json; who writes YAML writes documents, broken ones too.
+    return bool(found.documents or (found.findings and path.suffix != ".json"))
 
 
 def _complete_contexts(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

@@ -68,7 +68,8 @@ def command(
     """Bring tenants back: a new plan from the audit log, and the matching edit of their files.
 
     The earlier set is pushed as a new change, checked and guarded like any other. With --run it
-    comes from the run's journal, which an engine without an audit log has too.
+    comes from the run's journal, which an engine without an audit log has too, and the limits are
+    those of the run's fleet. Evidence that a fleet demands is missed there, not waited for.
     """
     from knobctl.changes.preparing import refuse_unread
     from knobctl.changes.rollback import defaults_words, run_targets, written_by
@@ -131,8 +132,8 @@ def _run(session: Session, name: str, held: ExitStack) -> tuple[Run, Journal]:
         UsageError: If there is none, or it wrote to another engine than the one that is chosen.
         ConflictError: If another process is writing it.
     """
+    from knobctl.cli.journals import runs_of
     from knobctl.cli.planned import refuse_other_engine, refuse_other_fleet
-    from knobctl.cli.pushing import runs_of
     from knobctl.cli.resuming import refuse_other_folder
 
     run, journal = runs_of(session).reopen(name)

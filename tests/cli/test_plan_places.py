@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from knobctl.report.formats import FORMATS
 from tests.cli.inside import ENGINE, Inside
 
 if TYPE_CHECKING:
@@ -80,6 +81,12 @@ def test_an_answer_does_not_replace_a_document(inside: Inside, text: str) -> Non
     result = inside("validate", ".", "--output", "json=acme.yaml")
     assert (result.code, "a document of ours stands there" in result.err) == (2, True)
     assert inside.read("acme.yaml") == text
-    inside.write("ok/acme.yaml", TENANT)
-    for _ in range(2):
-        assert inside("validate", "ok", "--output", "json=ok/report.json").code == 0
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_an_answer_replaces_an_older_one(inside: Inside, format_: str) -> None:
+    """In every format, though tenants and policies are named in it, and even where it says nothing."""
+    inside.write("acme.yaml", "tenant: acme\nknobs: {vector_min_cosine: 0.9, rrf_k: 0}\n")
+    for name in ("report.json", "report.txt"):
+        output = ("--output", f"{format_}={name}", "--no-cache")
+        assert [inside("check", "acme.yaml", *output).code for _ in range(2)] == [0, 0]

@@ -19,6 +19,15 @@ LOUD = {"exit_code": 0, "summary": {"errors": 0, "warnings": 1}, "tenants": []}
 CHANGING = {**QUIET, "tenants": [{"tenant": "acme", "changes": [{"field_path": "rrf_k"}]}]}
 
 REMOVING = {**QUIET, "removed_tenants": ["acme"]}
+STOPPED = {
+    "version": 1,
+    "command": "check",
+    "outcome": "usage",
+    "exit_code": 2,
+    "message": "no policies",
+    "hint": None,
+}
+"""What `check` answers where it could judge nothing."""
 
 
 @pytest.fixture
@@ -99,7 +108,8 @@ def test_two_uses_have_a_comment_each(step: Step, host: CodeHost) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "comments"), [(QUIET, 0), (LOUD, 1), (CHANGING, 1), (REMOVING, 1), (None, 1)]
+    ("answer", "comments"),
+    [(QUIET, 0), (LOUD, 1), (CHANGING, 1), (REMOVING, 1), (STOPPED, 1), (None, 1)],
 )
 def test_a_first_comment_has_something_to_say(
     step: Step, host: CodeHost, answer: object, comments: int
