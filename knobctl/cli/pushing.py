@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import json
-import secrets
 import sys
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from knobctl import __version__
 from knobctl.changes.apply import OnConflict, Push, apply_plan
 from knobctl.changes.guards import judge, read_allowances
-from knobctl.changes.journal import SETTLED, Heading
+from knobctl.changes.journal import SETTLED
 from knobctl.changes.outcomes import Outcome, exit_code, tally
-from knobctl.changes.plan import plan_records
 from knobctl.changes.proposal import Done, Proposal, in_order
-from knobctl.changes.run_folder import RunFolder
 from knobctl.cli.canary import in_waves
 from knobctl.cli.choosing import findings_text
 from knobctl.cli.consent import confirmed, require_consent
+from knobctl.cli.journals import run_journal, time_noted
 from knobctl.cli.options import write_out
 from knobctl.cli.stopping import stop_marks, stopping_on_marks, stopping_on_signals
 from knobctl.errors import AnswerError, ExitCode, KnobctlError, RefusedError, gravest
@@ -40,36 +36,17 @@ from knobctl.report.pushes import (
 from knobctl.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from knobctl.changes.file_edits import FileEdit
     from knobctl.changes.guards import Verdict
-    from knobctl.changes.journal_writing import Journal
     from knobctl.changes.outcomes import TenantOutcome
-    from knobctl.changes.plan import TenantPlan
-    from knobctl.changes.resuming import Rest
     from knobctl.changes.rollout import Rolled
     from knobctl.changes.stop_marks import Mark
+    from knobctl.cli.journals import GoingOn
     from knobctl.cli.push_options import PushOptions
     from knobctl.cli.session import Session
     from knobctl.report.progress import Steps
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoingOn:
-    """An earlier run that is gone on with."""
-
-    journal: Journal
-    rest: Rest
-    whole: Sequence[TenantPlan]
-    """What the run changes in all."""
-    allowed: frozenset[str]
-    """What was acknowledged before."""
-
-
-def runs_of(session: Session) -> RunFolder:
-    """The journals of this user's runs."""
-    return RunFolder(session.state_folder / "runs")
 
 
 def push(
@@ -242,7 +219,7 @@ def _write(
     wanted = session.settings.shows_progress
     with (
         stopping_on_signals(session.stop) as stopping,
-        _journal(session, proposal, options, verdict, going_on) as journal,
+        run_journal(session, proposal, options, verdict, going_on) as journal,
         stopping_on_marks(stopping, stop_marks(session), journal.run, mark),
         progress(len(tenants), "writing", sys.stderr, clock=time.monotonic, wanted=wanted) as step,
         session.beside(step.make_room),
@@ -271,7 +248,7 @@ def _write(
         if rolled and rolled.taken_back:
             left = len(rolled.stuck)
         counts = tally(outcomes, unchanged=proposal.plan.unchanged)
-        journal.end(left=left, ended_at=_time(session), outcomes=counts)
+        journal.end(left=left, ended_at=time_noted(session), outcomes=counts)
     return _Written(
         outcomes=outcomes,
         run=journal.run,
@@ -300,60 +277,6 @@ def _foreseen(session: Session, proposal: Proposal) -> Rolled | None:
     from knobctl.changes.rollout import foreseen
 
     return foreseen(proposal.rollout, session.engine)
-
-
-@contextmanager
-def _journal(
-    session: Session,
-    proposal: Proposal,
-    options: PushOptions,
-    verdict: Verdict,
-    going_on: GoingOn | None,
-) -> Iterator[Journal]:
-    """The journal of this run, in which stands what it is about; nothing is sent before that is on the disk."""
-    allowed = tuple(refusal.allowance or refusal.guard for refusal in verdict.allowed)
-    if going_on:
-        attempt = {"resumed_at": _time(session), "made_by": _maker(), "actor": session.actor}
-        going_on.journal.begin({"kind": "resume", **attempt, "allowed": list(allowed)})
-        for outcome in (*going_on.rest.found, *going_on.rest.moved):
-            going_on.journal.tell(outcome)
-        yield going_on.journal
-        return
-    aside = [one for one in proposal.unbegun() if one.outcome is not Outcome.SKIPPED]
-    runs = runs_of(session)
-    heading = Heading(
-        run=secrets.token_hex(4),
-        command=proposal.command,
-        started_at=_time(session),
-        made_by=_maker(),
-        actor=session.actor,
-        folder=str(session.cwd),
-        engine=proposal.plan.engine,
-        place=session.typed_place,
-        fleet=proposal.plan.fleet,
-        reason=options.reason or "",
-        ticket=options.ticket,
-        allowed=allowed,
-        aside=tally(aside, unchanged=proposal.plan.unchanged),
-        files=tuple(edit.name for edit in proposal.files),
-        number=runs.next_number(),
-    )
-    journal = runs.new(heading.run)
-    try:
-        waves = [proposal.rollout.as_record()] if proposal.rollout else []
-        plan = plan_records(proposal.plan)  # no plan is noted without its waves
-        journal.begin(heading.as_record(), *waves, plan=plan)
-        yield journal
-    finally:
-        journal.close()
-
-
-def _time(session: Session) -> str:
-    return session.now().isoformat(timespec="seconds")
-
-
-def _maker() -> str:
-    return f"knobctl {__version__}"
 
 
 def _edit_files(

@@ -11,6 +11,7 @@ from knobctl.changes.outcomes import exit_code
 from knobctl.changes.proposal import Done, Proposal
 from knobctl.cli.choosing import limits_for, surroundings
 from knobctl.cli.consent import require_consent
+from knobctl.cli.journals import GoingOn, runs_of
 from knobctl.cli.planned import (
     refuse_changed_evidence,
     refuse_moved,
@@ -18,7 +19,7 @@ from knobctl.cli.planned import (
     refuse_other_engine,
     refuse_other_fleet,
 )
-from knobctl.cli.pushing import GoingOn, push, runs_of
+from knobctl.cli.pushing import push
 from knobctl.errors import ConflictError, UsageError
 from knobctl.report.pushes import done_json
 from knobctl.report.runs import finished_words

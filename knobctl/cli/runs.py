@@ -45,7 +45,7 @@ def command(settings: Settings, run: str | None, stop: bool, lift: bool) -> Exit
             from knobctl.cli.stop_runs import lift_stop, stop_runs
 
             return lift_stop(session) if lift else stop_runs(session, run)
-        from knobctl.cli.pushing import runs_of
+        from knobctl.cli.journals import runs_of
         from knobctl.report.runs import run_json, run_text, runs_json, runs_text
 
         mark, under_way = stop_marks(session).mark(), stop_marks(session).under_way()
@@ -79,7 +79,7 @@ def command(settings: Settings, run: str | None, stop: bool, lift: bool) -> Exit
 
 def _readable(session: Session) -> list[Run | Ended]:
     """The runs whose journals are whole, newest first; the others are told of."""
-    from knobctl.cli.pushing import runs_of
+    from knobctl.cli.journals import runs_of
 
     found: list[Run | Ended] = []
     for run in runs_of(session).all():

@@ -28,7 +28,7 @@ def stop_runs(session: Session, run: str | None) -> ExitCode:
     marks = stop_marks(session)
     if run is None:
         marks.stop_all()  # before all else: what the words of the answer need takes time to load
-    from knobctl.cli.pushing import runs_of
+    from knobctl.cli.journals import runs_of
     from knobctl.report.runs import runs_json, stopped_text
 
     folder = runs_of(session)

@@ -19,6 +19,7 @@ from knobctl.changes.taking_back import (
     unsure_of,
 )
 from knobctl.cli.choosing import limits_for
+from knobctl.cli.journals import time_noted
 from knobctl.cli.planned import refuse_other_engine
 from knobctl.cli.pushing import answer
 from knobctl.cli.stopping import Stopping, refuse_stopped, stop_marks, stopping_on_marks
@@ -106,8 +107,7 @@ def _taken_back(
     found = {one.tenant: one for one in (*run.outcomes(), *returned)}
     outcomes = in_order(list(found.values()))
     stuck = still_written(returned)
-    now = session.now().isoformat(timespec="seconds")
-    journal.end(left=len(stuck), ended_at=now, outcomes=tally(outcomes))
+    journal.end(left=len(stuck), ended_at=time_noted(session), outcomes=tally(outcomes))
     return Done(
         outcomes=outcomes,
         code=gravest([exit_code(outcomes), *([ExitCode.PARTIAL] if stuck else [])]),

@@ -13,7 +13,7 @@ def tell_unfinished(session: Session) -> None:
     if not session.settings.verbose:
         return
     from knobctl.changes.journal import Run
-    from knobctl.cli.pushing import runs_of
+    from knobctl.cli.journals import runs_of
     from knobctl.cli.stopping import stop_marks
     from knobctl.report.runs import unfinished_words
 
