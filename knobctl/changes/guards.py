@@ -55,11 +55,14 @@ class Verdict:
     allowed: tuple[Refusal, ...]
     """Refusals that were acknowledged; they go into the audit reason."""
 
+    @property
+    def allowances(self) -> tuple[str, ...]:
+        """What was acknowledged, as `--allow` names it."""
+        return tuple(one.allowance for one in self.allowed if one.allowance)
+
     def reason(self, given: str | None, ticket: str | None = None) -> str:
         """The audit reason: what the person gave, the ticket, and what was acknowledged."""
-        return audit_reason(
-            given, ticket, [refusal.allowance or refusal.guard for refusal in self.allowed]
-        )
+        return audit_reason(given, ticket, self.allowances)
 
 
 def read_allowances(texts: Iterable[str]) -> frozenset[str]:

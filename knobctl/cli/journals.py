@@ -51,10 +51,9 @@ def run_journal(
     going_on: GoingOn | None,
 ) -> Iterator[Journal]:
     """The journal of this run, in which stands what it is about; nothing is sent before that is on the disk."""
-    allowed = tuple(refusal.allowance or refusal.guard for refusal in verdict.allowed)
     if going_on:
         attempt = {"resumed_at": time_noted(session), "made_by": _maker(), "actor": session.actor}
-        going_on.journal.begin({"kind": "resume", **attempt, "allowed": list(allowed)})
+        going_on.journal.begin({"kind": "resume", **attempt, "allowed": list(verdict.allowances)})
         for outcome in (*going_on.rest.found, *going_on.rest.moved):
             going_on.journal.tell(outcome)
         yield going_on.journal
@@ -73,7 +72,7 @@ def run_journal(
         fleet=proposal.plan.fleet,
         reason=options.reason or "",
         ticket=options.ticket,
-        allowed=allowed,
+        allowed=verdict.allowances,
         aside=tally(aside, unchanged=proposal.plan.unchanged),
         files=tuple(edit.name for edit in proposal.files),
         number=runs.next_number(),

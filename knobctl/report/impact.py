@@ -104,7 +104,7 @@ def impact_json(
         "source": source,
         "fleet": fleet,
         "refusals": refusal_json(verdict.refusals),
-        "allowed": [one.allowance for one in verdict.allowed],
+        "allowed": list(verdict.allowances),
         "summary": {
             "tenants": len(impact.followers) + len(impact.pinners),
             "follow": len(impact.followers),
