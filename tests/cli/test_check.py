@@ -180,6 +180,7 @@ def test_links_that_nobody_follows_are_told_once(inside: Inside) -> None:
     inside.write("shared/own.yaml", "policy: own\nseverity: error\nwhen: 'true'\nmessage: m\n")
     inside.write("repo/knobctl.toml", "")
     inside.write("repo/tenants/acme.yaml", "tenant: acme\nknobs: {}\n")
+    inside.hold("bolt", rrf_k=20)
     repo = inside.folder / "repo"
     (repo / "policies").symlink_to("../shared")
     (repo / "tenants" / "x.yaml").symlink_to("../../shared/own.yaml")

@@ -32,6 +32,7 @@ def test_an_apply_without_a_fleet_says_whose_limits_do_not_hold(fleet: Inside) -
 
 def test_a_plan_says_so_when_it_is_made(fleet: Inside) -> None:
     """Else a review sees no limit, and nothing missing."""
+    fleet.hold("bolt", rrf_k=20)
     result = fleet("plan", "prod", *ENGINE)
     assert (result.code, said(result.err)) == (0, f"{NOTE} hold with --fleet production")
 
