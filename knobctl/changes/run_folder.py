@@ -7,6 +7,7 @@ import json
 import os
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from knobctl.changes.journal_reading import EmptyJournalError, read_listed, read_run
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 KEPT: Final = 200
 """Finished runs whose journals stay; unfinished ones that may have written something stay all."""
+KEPT_BYTES: Final = 2 * 2**30
+"""What the journals of finished runs may take together: about nine of runs that wrote 100,000 tenants."""
 SUFFIX: Final = ".jsonl"
 _NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 _OLD: Final = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -156,16 +159,20 @@ class RunFolder:
         """Remove the journals of those runs begun longest ago that nobody has to finish.
 
         One that ended before it wrote anything is none: a pipeline that is refused every five minutes
-        leaves one each time, and applying again does all that resuming it would.
+        leaves one each time, and applying again does all that resuming it would. The last run stays
+        however large its journal is: it is the one that somebody may have to take back.
         """
         paths = self._listed()
-        if len(paths) <= KEPT:
-            return
         with suppress(OSError):  # another run may have removed one
-            ended = [path for path in paths if _has_ended(path) or _ended_unwritten(path)]
-            ended.sort(key=lambda path: (_number(path), path.stat().st_mtime_ns))
-            for path in ended[: max(0, len(ended) - KEPT)]:
-                path.unlink(missing_ok=True)
+            sizes = {path: path.stat().st_size for path in paths}
+            if len(sizes) <= KEPT and sum(sizes.values()) <= KEPT_BYTES:
+                return
+            ended = [path for path in sizes if _has_ended(path) or _ended_unwritten(path)]
+            ended.sort(key=lambda path: (_number(path), path.stat().st_mtime_ns), reverse=True)
+            together = accumulate(sizes[path] for path in ended)
+            for place, (path, size) in enumerate(zip(ended, together, strict=True)):
+                if place >= KEPT or (place and size > KEPT_BYTES):
+                    path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)

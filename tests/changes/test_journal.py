@@ -277,6 +277,27 @@ def test_old_finished_runs_make_way_and_unfinished_ones_stay(
     assert len(left) == 5 + 2
 
 
+def test_journals_of_finished_runs_take_no_more_than_a_bound_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last ones that fit stay, the last of all however large it is, and unfinished ones whatever they take."""
+    folder = RunFolder(tmp_path)
+    for number in range(6):
+        with closing(folder.new(f"{number:08x}")) as journal:
+            begin(journal, *(f"t{one}" for one in range(100 if number == 0 else 20)))
+            journal.intend(intent("t1"))
+            journal.tell(applied("t1"))
+            if number:
+                journal.end(left=0, ended_at="", outcomes={"applied": 1})
+        os.utime(journal.path, (number, number))
+    size = journal.path.stat().st_size
+    for bound, left in ((5 * size, "12345"), (2 * size, "45"), (size - 1, "5")):
+        monkeypatch.setattr(run_folder, "KEPT_BYTES", bound)
+        with closing(folder.new("ffffffff")) as journal:
+            journal.path.unlink()
+        assert "".join(path.stem[-1] for path in sorted(tmp_path.iterdir())) == f"0{left}"
+
+
 @pytest.mark.parametrize("told", ["failed", "skipped", "conflict", "applied", "unknown", None])
 def test_runs_that_wrote_nothing_do_not_pile_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str | None
