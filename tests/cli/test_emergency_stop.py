@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from knobctl.cli import stop_runs
+from tests.cli.fleets import started, wait_for_record
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.killing import killed_at
 from tests.cli.outputs import faults_of
@@ -255,8 +256,6 @@ def test_a_run_that_waits_for_its_engine_is_stopped_too(inside: Inside) -> None:
 
 def test_the_other_terminal_is_told_what_was_stopped(inside: Inside) -> None:
     """`runs --stop` waits for the writes in flight and says how far the run came."""
-    from tests.cli.test_resume import started, wait_for_record
-
     fleet_of(inside, 300)
     with started(inside, "apply", "t", "--yes", *ENGINE) as process:
         wait_for_record(inside, b'"kind": "outcome"')

@@ -9,9 +9,9 @@ from functools import partial
 
 import pytest
 
+from tests.cli.fleets import APPLY, event_tenants, fleet_of, folder_of, live_sets, runs
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.killing import in_child
-from tests.cli.test_resume import APPLY, event_tenants, fleet_of, folder_of, live_sets, runs
 
 
 def flushing_until(number: int) -> None:

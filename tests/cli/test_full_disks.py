@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cli.fleets import APPLY, MAIN, finish, fleet_of, folder_of, live_sets
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.killing import in_child
 from tests.cli.privileges import as_anybody
 from tests.cli.terminal import ROOT
-from tests.cli.test_resume import APPLY, MAIN, finish, fleet_of, folder_of, live_sets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

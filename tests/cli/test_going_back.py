@@ -17,9 +17,9 @@ from knobctl.server.auth import local_caller
 from knobctl.server.knobs import open_service
 from knobctl.server.opening import open_services
 from knobctl.server.retrieval.model import Text
+from tests.cli.fleets import over_http
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.outputs import faults_of
-from tests.cli.test_resume import over_http
 from tests.server.doors import served
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from knobctl.cli.edge import run
+from tests.cli.fleets import APPLY, event_tenants, fleet_of, live_sets, runs
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.killing import killed_at
-from tests.cli.test_resume import APPLY, event_tenants, fleet_of, live_sets, runs
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Barrier

@@ -15,8 +15,8 @@ import pytest
 from knobctl.knobs import load_catalogue
 from knobctl.server.knobs import open_service
 from tests.cli.engines import fits
+from tests.cli.fleets import ANNA, fleet_of, live_sets, over_http, runs, started
 from tests.cli.killing import in_child
-from tests.cli.test_resume import ANNA, fleet_of, live_sets, over_http, runs, started
 from tests.engine.cutting import Cut, CuttingProxy
 from tests.engine.rates import NotedPace, most_in_a_second
 from tests.server.doors import served

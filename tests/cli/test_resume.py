@@ -7,86 +7,41 @@ import random
 import resource
 import signal
 import subprocess
-import sys
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from knobctl.knobs import load_catalogue
-from knobctl.server.auth import Caller
-from knobctl.server.knobs import KnobsService, open_service
+from knobctl.server.knobs import open_service
+from tests.cli.fleets import (
+    ANNA,
+    APPLIED,
+    APPLY,
+    RUNS,
+    event_tenants,
+    finish,
+    fleet_of,
+    folder_of,
+    is_whole,
+    live_sets,
+    over_http,
+    runs,
+    started,
+    wait_for_record,
+)
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.killing import in_child, killed_at
 from tests.cli.outputs import faults_of
-from tests.cli.terminal import ROOT
 from tests.given_engine import Fault, GivenEngine
 from tests.server.doors import served
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-APPLY = ("apply", "t", "--yes", "--reason", "why", *ENGINE)
-ANNA = Caller(subject="anna", clearance=4, tenants=None)
 CATALOGUE = load_catalogue()
-MAIN = (sys.executable, "-c", "from knobctl.cli.main import main; main()")
 PLANNED = 300_000
 """Bytes: less than the plan of 500 tenants takes in a journal."""
-RUNS, APPLIED = "output-runs.v1.schema.json", "output-apply.v1.schema.json"
-
-
-def fleet_of(inside: Inside, number: int) -> dict[str, dict[str, object]]:
-    """Tenants in files, t000 and on; gives their sets."""
-    sets: dict[str, dict[str, object]] = {}
-    for index in range(number):
-        name = f"t{index:03}"
-        sets[name] = {"mmr_lambda": 0.25 + index / 1000, "rrf_k": index + 10}
-        lines = "".join(f"  {knob}: {value}\n" for knob, value in sets[name].items())
-        inside.write(f"t/{name}.yaml", f"tenant: {name}\nknobs:\n{lines}")
-    return sets
-
-
-def runs(inside: Inside) -> list[dict[str, Any]]:
-    """The runs as the command lists them."""
-    result = inside("runs", "--format", "json")
-    assert (result.code, faults_of(result.json, RUNS)) == (0, [])
-    found: list[dict[str, Any]] = result.json["runs"]
-    return found
-
-
-def folder_of(inside: Inside) -> Path:
-    return inside.folder.parent / "home" / "state" / "knobctl" / "runs"
-
-
-def live_sets(inside: Inside) -> dict[str, Any]:
-    answer = inside("get", "--format", "json", *ENGINE).json
-    return {one["tenant"]: one["knobs"] for one in answer["tenants"]}
-
-
-def event_tenants(inside: Inside) -> list[str]:
-    events = inside("history", "--format", "json", *ENGINE).json["events"]
-    return sorted(event["tenant_id"] for event in events)
-
-
-def is_whole(inside: Inside, sets: Mapping[str, object]) -> None:
-    """Each tenant holds just its set, by exactly one event."""
-    assert live_sets(inside) == sets
-    assert event_tenants(inside) == sorted(sets)
-
-
-def finish(inside: Inside, sets: Mapping[str, object], *, options: Sequence[str] = ()) -> None:
-    """Resume the last run, see that each tenant was written once, and that nothing is left."""
-    run = runs(inside)[0]["run"]
-    result = inside("apply", "--resume", run, "--format", "json", *options, *ENGINE)
-    assert result.code == 0, result.err
-    assert (faults_of(result.json, APPLIED), result.json["run"]) == ([], run)
-    assert sum(result.json["outcomes"].values()) == len(sets)
-    is_whole(inside, sets)
-    assert [(one["state"], one["left"]) for one in runs(inside)] == [("finished", 0)]
 
 
 @pytest.mark.parametrize("noted", [True, False], ids=["after it", "in place of it"])
@@ -413,13 +368,6 @@ def test_the_clock_decides_nothing(inside: Inside, monkeypatch: pytest.MonkeyPat
     finish(inside, sets)
 
 
-def over_http(inside: Inside, service: KnobsService, address: str) -> tuple[str, ...]:
-    token = service.new_token(ANNA)
-    inside.write("token", f"{token}\n")
-    url = address if "://" in address else f"http://{address}"
-    return ("--engine", url, "--token-file", "token")
-
-
 def test_a_disk_that_fills_up_stops_before_the_next_write(inside: Inside, tmp_path: Path) -> None:
     """P10: at any size, what was sent stands in the journal, and is finished when there is room."""
     sets = fleet_of(inside, 6)
@@ -514,35 +462,6 @@ def test_a_run_that_is_under_way_is_not_resumed(inside: Inside) -> None:
     assert "is under way in another process; nothing was written." in refused.err
     assert [one["state"] for one in listed] == ["unfinished"]
     assert process.returncode == 0
-
-
-@contextmanager
-def started(inside: Inside, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A command that runs in a process of its own."""
-    process = subprocess.Popen(
-        [*MAIN, *arguments],
-        cwd=inside.folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    with process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def wait_for_record(inside: Inside, kind: bytes) -> None:
-    """Wait until the only journal has a record of a kind."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        if folder_of(inside).is_dir():
-            for path in folder_of(inside).iterdir():
-                if kind in path.read_bytes():
-                    return
-        time.sleep(0.005)
-    raise AssertionError(kind)
 
 
 def test_without_revisions_a_write_that_reads_back_otherwise_stays_unknown(inside: Inside) -> None:
