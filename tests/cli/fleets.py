@@ -76,13 +76,15 @@ def finish(inside: Inside, sets: Mapping[str, object], *, options: Sequence[str]
 
 
 @contextmanager
-def started(inside: Inside, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+def started(
+    inside: Inside, *arguments: str, stdout: int = subprocess.DEVNULL
+) -> Iterator[subprocess.Popen[bytes]]:
     """A command that runs in a process of its own."""
     process = subprocess.Popen(
         [*MAIN, *arguments],
         cwd=inside.folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
+        stdout=stdout,
         stderr=subprocess.PIPE,
     )
     with process:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import os
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +16,7 @@ import pytest
 from knobctl.changes import rolling_out, taking_back
 from knobctl.engine.embedded import EmbeddedEngine
 from knobctl.errors import EngineError, UnknownOutcomeError
+from tests.cli.fleets import started
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.outputs import faults_of
 from tests.cli.rollouts import (
@@ -39,7 +38,6 @@ from tests.cli.rollouts import (
     state,
     wish,
 )
-from tests.cli.terminal import ROOT
 
 if TYPE_CHECKING:
     from knobctl.engine.interface import LiveSet, Receipt
@@ -304,17 +302,9 @@ def test_what_cannot_be_found_out_is_taken_back_by_a_resume(
 def test_a_bake_that_is_killed_is_resumed(probed: Inside) -> None:
     """SIGKILL, nothing noted after the write: judged again with its whole bake, then the rest."""
     wish(probed, acme=HARMLESS, bolt=HARMLESS)
-    command = [sys.executable, "-c", "from knobctl.cli.main import main; main()", "apply"]
-    with subprocess.Popen(
-        [*command, "--canary", "1", "--bake", "3s", *YES],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    ) as process:
+    with started(probed, "apply", "--canary", "1", "--bake", "3s", *YES) as process:
         assert process.stderr
-        assert "asking 3 questions, every 30 s for 3s" in process.stderr.readline()
-        process.kill()
+        assert b"asking 3 questions, every 30 s for 3s" in process.stderr.readline()
     run = listed(probed)
     assert (run["state"], run["outcomes"]) == ("unfinished", {"applied": 1, "skipped": 1})
     answer = pushed(probed, "--resume", run["run"], *ENGINE, code=0)
@@ -329,19 +319,12 @@ def test_a_bake_that_is_interrupted_leaves_what_is_written_and_says_how_to_go_on
 ) -> None:
     """Nothing is begun after it; the rest is not written unwatched; another apply goes on with a canary."""
     wish(probed, acme=HARMLESS, bolt=HARMLESS)
-    command = [sys.executable, "-c", "from knobctl.cli.main import main; main()", "apply"]
-    with subprocess.Popen(
-        [*command, "--canary", "1", "--bake", "1h", *YES],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    ) as process:
+    bake = ("apply", "--canary", "1", "--bake", "1h", *YES)
+    with started(probed, *bake, stdout=subprocess.PIPE) as process:
         assert process.stderr
-        assert process.stdout
-        assert "asking 3 questions, every 30 s for 1h" in process.stderr.readline()
+        assert b"asking 3 questions, every 30 s for 1h" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        said, out = process.stderr.read(), process.stdout.read()
+        out, said = (told.decode() for told in process.communicate())
     assert process.returncode == 9
     assert "wave 1  interrupted" in out
     assert "undo: knobctl rollback" in out
