@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from tests.running import Knobctl, Result
 
 TENANT = "tenant: acme\nknobs: {rrf_k: 30}\n"
-SHOWN = '"rrf_k": 30'
 
 
 def through_pipe(inside: Inside, text: str) -> Result:
@@ -27,25 +28,38 @@ def through_pipe(inside: Inside, text: str) -> Result:
     return result
 
 
-@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
-def test_a_plan_is_applied_from_standard_input(knobctl: Knobctl, name: str) -> None:
+def given(inside: Inside, text: str, *arguments: str) -> Result:
+    """Run a command with a text on standard input."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        return inside(*arguments, *ENGINE)
+
+
+def test_a_plan_is_applied_from_standard_input(inside: Inside) -> None:
     """As it was reviewed, without --yes; a second time it is a conflict."""
+    inside.write("acme.yaml", TENANT)
+    assert inside("plan", ".", "-o", "p.json", *ENGINE).code == 0
+    result = given(inside, inside.read("p.json"), "apply", "-")
+    assert (result.code, inside.live()) == (0, {"rrf_k": 30}), result
+    assert given(inside, inside.read("p.json"), "apply", "-").code == 7
+
+
+def test_a_plan_is_applied_from_the_device_of_standard_input(knobctl: Knobctl) -> None:
+    """It is a pipe here, as in a pipeline."""
     knobctl.write("acme.yaml", TENANT)
     assert knobctl("plan", ".", "-o", "p.json", *ENGINE).code == 0
     plan = (knobctl.folder / "p.json").read_text()
-    result = knobctl("apply", name, *ENGINE, stdin=plan)
+    result = knobctl("apply", "/dev/stdin", *ENGINE, stdin=plan)
     assert (result.code, "1 applied" in result.out) == (0, True), result
-    assert SHOWN in knobctl("get", "acme", "--format", "json", *ENGINE).out
-    assert knobctl("apply", name, *ENGINE, stdin=plan).code == 7
 
 
-def test_documents_are_applied_from_standard_input_as_before(knobctl: Knobctl) -> None:
+def test_documents_are_applied_from_standard_input_as_before(inside: Inside) -> None:
     """Short ones, and one that is longer than what tells a plan."""
-    assert knobctl("apply", "-", "--yes", *ENGINE, stdin=TENANT).code == 0
+    assert given(inside, TENANT, "apply", "-", "--yes").code == 0
     longer = TENANT.replace("30", "31") + "# why\n" * 2000
-    assert knobctl("apply", "-", "--yes", *ENGINE, stdin=longer).code == 0
-    assert SHOWN.replace("30", "31") in knobctl("get", "acme", "--format", "json", *ENGINE).out
-    assert knobctl("apply", "-", "--yes", *ENGINE).code == 4  # nothing is no document
+    assert given(inside, longer, "apply", "-", "--yes").code == 0
+    assert inside.live() == {"rrf_k": 31}
+    assert given(inside, "", "apply", "-", "--yes").code == 4  # nothing is no document
 
 
 def test_a_plan_is_applied_from_a_named_pipe(inside: Inside) -> None:
