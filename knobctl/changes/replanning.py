@@ -87,6 +87,7 @@ def new_findings(
         today=today,
         live={name: one.knobs for name, one in live.items()},
         fleet=fleet,
+        infos=False,
     )
     hazards = [*plan.hazards, *(hazard for tenant in plan.tenants for hazard in tenant.hazards)]
     known = {_identity(one) for one in worrying(tuple(hazards))}

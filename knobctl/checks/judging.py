@@ -58,6 +58,7 @@ def check_repository(  # noqa: PLR0913  each is one thing that only the caller k
     fleet: Document | None = None,
     arriving: Iterable[Document] | None = None,
     counted: Collection[str] | None = None,
+    infos: bool = True,
 ) -> Report:
     """Validate, then ask the policies.
 
@@ -72,6 +73,8 @@ def check_repository(  # noqa: PLR0913  each is one thing that only the caller k
             where they know of all.
         counted: Tenants of whom only errors are told, and the rest is counted; where live is known, it
             holds them just as their documents want them.
+        infos: Whether anybody wants those that are made where somebody looks: until then each keeps all
+            that is known of its tenant, some 13 KB.
 
     Raises:
         UsageError: If the default fleet does not exist, or no policy is in force.
@@ -83,7 +86,7 @@ def check_repository(  # noqa: PLR0913  each is one thing that only the caller k
     rest = None if counted is None else _staying(counted, now, waiving, moment)
     if base is None:
         tenants = repository.tenants if arriving is None else arriving
-        findings, later = _alone(now, waiving, moment, tenants, rest)
+        findings, later = _alone(now, waiving, moment, tenants, rest, infos=infos)
     else:
         then = earlier_grounds(base, now)
         findings, later = _compared(now, then, waiving, moment), []
@@ -103,6 +106,8 @@ def _alone(
     moment: Moment,
     tenants: Iterable[Document],
     staying: Staying | None,
+    *,
+    infos: bool,
 ) -> tuple[list[Finding], list[Answers]]:
     """Judge documents by themselves, or with what the engine holds."""
     from knobctl.checks.tenants import policy_findings
@@ -110,7 +115,7 @@ def _alone(
     findings, later = [*now.findings, *now.strangers()], []
     for answer in policy_findings(now, waiving, moment, tenants, staying):
         findings += answer.findings
-        if answer.infos:
+        if answer.infos and infos:
             later.append(answer)
     findings += _demanded(now, waiving, moment, None, staying.names if staying else ())
     return now.weighed([*findings, *now.stale(waiving)]), later

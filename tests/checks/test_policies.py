@@ -579,3 +579,13 @@ def test_an_example_outside_the_range_is_told_the_range() -> None:
     assert by_rule(checked(text))["bad-value"].message == (
         "examples.fail.0.knobs.rrf_k is 5000; it must be a whole number in 1 .. 1000"
     )
+
+
+def test_infos_that_nobody_wants_are_not_kept() -> None:
+    """They hold all that is known of their tenants; what presses is told all the same."""
+    there = repository(acme(retrieval_min_score=0.1))
+    whole, pressing = (check_repository(there, today=TODAY, infos=one) for one in (True, False))
+    assert whole.later
+    assert not pressing.later
+    assert [one.rule for one in pressing.pressing] == ["floor-diverges-from-expanded-floor"]
+    assert pressing.pressing == whole.pressing
