@@ -14,8 +14,8 @@ import pytest
 from tests.cli.clocks import clock_at, clock_in, this_year, year_at
 from tests.cli.fleets import MAIN, fleet_of, is_whole, runs, wait_for_record
 from tests.cli.inside import ENGINE, Inside
+from tests.cli.serving import serving
 from tests.cli.terminal import ROOT
-from tests.cli.test_engine import serving
 from tests.given_engine import GET, Fault, GivenEngine
 from tests.running import Knobctl
 

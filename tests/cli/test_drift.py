@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.cli.engines import embedded, write
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.outputs import faults_of
-from tests.cli.test_engine import serving
+from tests.cli.serving import serving
 from tests.given_engine import GivenEngine
 
 if TYPE_CHECKING:

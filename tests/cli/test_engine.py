@@ -3,54 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import sqlite3
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.cli.outputs import faults_of
+from tests.cli.serving import MAIN, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.running import Knobctl
 
 SERVICE = "upsquad.contextengine.v1.ContextEngineKnobsConfigService"
-MAIN = "from knobctl.cli.main import main; main()"
-
-
-@contextmanager
-def serving(
-    folder: Path, *arguments: str, main: str = MAIN
-) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run `engine serve` until the end of the block; gives the process and its address."""
-    ports = folder / "ports.json"
-    process = subprocess.Popen(
-        [sys.executable, "-c", main, "engine", "serve", "--port-file", str(ports), *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        while not ports.exists():
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.02)
-        yield process, f"http://127.0.0.1:{json.loads(ports.read_text())['http']}"
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def _call(address: str, method: str, body: Any, token: str) -> tuple[int, Any]:

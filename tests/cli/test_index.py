@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from knobctl.documents.opening import MANY
-from tests.cli.test_remembered import FILES, edit_file, edits, write_file
+from tests.cli.edited_folders import FILES, edit_file, edits, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
