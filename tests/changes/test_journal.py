@@ -290,7 +290,7 @@ def test_journals_of_finished_runs_take_no_more_than_a_bound_together(
             if number:
                 journal.end(left=0, ended_at="", outcomes={"applied": 1})
         os.utime(journal.path, (number, number))
-    size = journal.path.stat().st_size
+    size = (tmp_path / "00000005.jsonl").stat().st_size
     for bound, left in ((5 * size, "12345"), (2 * size, "45"), (size - 1, "5")):
         monkeypatch.setattr(run_folder, "KEPT_BYTES", bound)
         with closing(folder.new("ffffffff")) as journal:
