@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import platform
 import sqlite3
 import subprocess
+import sys
 import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64",
+    reason="libfaketime comes ready-made for Linux on x86-64 alone",
+)
 OF_TIME = frozenset(
     {"at", "made_at", "occurred_at", "changed_at", "started_at", "updated_at", "since"}
 )
