@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 KEPT: Final = 200
 """Finished runs whose journals stay; unfinished ones that may have written something stay all."""
 KEPT_BYTES: Final = 2 * 2**30
-"""What the journals of finished runs may take together: about nine of runs that wrote 100,000 tenants."""
+"""What the journals of finished runs may take together: about six runs that wrote 100,000 tenants each."""
 SUFFIX: Final = ".jsonl"
 _NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 _OLD: Final = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC

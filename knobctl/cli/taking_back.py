@@ -22,7 +22,7 @@ from knobctl.cli.choosing import limits_for
 from knobctl.cli.journals import time_noted
 from knobctl.cli.planned import refuse_other_engine
 from knobctl.cli.pushing import answer
-from knobctl.cli.stopping import Stopping, refuse_stopped, stop_marks, stopping_on_marks
+from knobctl.cli.stopping import refuse_stopped, stop_marks, stopping_on_marks, stopping_on_signals
 from knobctl.errors import ExitCode, gravest
 from knobctl.report.pushes import after_waves
 from knobctl.text import count, visible
@@ -87,22 +87,26 @@ def _taken_back(
     planned: Mapping[str, TenantPlan],
 ) -> Done:
     """Write the earlier sets, and end the run."""
-    why, stopping, mark = run.taking_back or "", Stopping(), refuse_stopped(session, options)
-    way = Push(
-        engine=session.engine,
-        catalogue=session.catalogue,
-        reason="",
-        pause=time.sleep,
-        journal=journal,
-        sent=run.sent,
-        parallelism=options.parallelism,
-        ticket=run.heading.ticket or options.ticket,
-        emergency=stopping.emergency,
-        pace=session.pace,
-    )
+    why, mark = run.taking_back or "", refuse_stopped(session, options)
     left, unsure = backs_of(run, planned, session.catalogue), unsure_of(run, planned)
     started = time.monotonic()
-    with stopping_on_marks(stopping, stop_marks(session), journal.run, mark):
+    with (
+        stopping_on_signals(session.stop) as stopping,
+        stopping_on_marks(stopping, stop_marks(session), journal.run, mark),
+    ):
+        way = Push(
+            engine=session.engine,
+            catalogue=session.catalogue,
+            reason="",
+            pause=time.sleep,
+            journal=journal,
+            sent=run.sent,
+            parallelism=options.parallelism,
+            ticket=run.heading.ticket or options.ticket,
+            # Whoever asked for it by hand may stop it by hand; the rest is resumed as this was.
+            emergency=stopping.requested,
+            pace=session.pace,
+        )
         returned = take_back(left, way, why, unsure)
     found = {one.tenant: one for one in (*run.outcomes(), *returned)}
     outcomes = in_order(list(found.values()))

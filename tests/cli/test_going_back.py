@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sqlite3
+import sys
+import time
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -25,6 +29,8 @@ from tests.server.doors import served
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from knobctl.engine.interface import Receipt
 
 YES = ("--yes", "--reason", "r")
 SCHEMA = "output-rollback.v1.schema.json"
@@ -289,6 +295,30 @@ def test_a_taking_back_goes_on_where_the_defaults_changed_meanwhile(silenced: In
     result = silenced("apply", "--resume", run, *changed, *ENGINE)
     assert result.code == 11, result.err
     assert "what they leave out has the default of today" in result.err
+    assert (silenced.live("a"), silenced.live("b")) == ({"rrf_k": 200}, {})
+
+
+def test_a_taking_back_that_is_gone_on_with_stops_on_a_signal_and_is_gone_on_with(
+    silenced: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The write in flight is finished and noted, no other is begun; the rest is taken back by the next."""
+    run, real = interrupted(silenced), EmbeddedEngine.replace
+
+    def replace(self: EmbeddedEngine, *arguments: Any, **named: Any) -> Receipt:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.3)  # the signal is for another thread
+        return real(self, *arguments, **named)
+
+    with monkeypatch.context() as during:
+        during.setattr(EmbeddedEngine, "replace", replace)
+        during.setattr(sys, "stderr", sys.__stderr__)  # a signal is answered on the real one
+        stopped = silenced(
+            *("apply", "--resume", run, "--parallelism", "1", "--format", "json", *ENGINE)
+        )
+    assert stopped.code == 9
+    outcomes = [one["outcome"] for one in stopped.json["tenants"]]
+    assert sorted(outcomes) == ["applied", "rolled_back"]
+    assert silenced("apply", "--resume", run, *ENGINE).code == 11
     assert (silenced.live("a"), silenced.live("b")) == ({"rrf_k": 200}, {})
 
 

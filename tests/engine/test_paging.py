@@ -296,7 +296,7 @@ PAGES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(page=PAGES, escaped=st.booleans(), indent=st.sampled_from([None, 1]))
 def test_the_short_way_reads_what_the_long_one_reads(
     page: dict[str, Any], escaped: bool, indent: int | None
