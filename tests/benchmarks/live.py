@@ -65,14 +65,14 @@ def knobs_of(number: int) -> dict[str, Any]:
     }
 
 
-def rows(count: int) -> Iterator[tuple[Any, ...]]:
-    """Sets of ten knobs each."""
+def rows(count: int, kinds: int) -> Iterator[tuple[Any, ...]]:
+    """Sets of ten knobs each, so many of them different."""
     unset = {knob.name: knob.unset for knob in CATALOGUE}
     for number in range(count):
         row = sealed(
             KnobsRow(
                 tenant=f"tenant-{number:06}",
-                values=unset | knobs_of(number),
+                values=unset | knobs_of(number % kinds),
                 revision=1 + number % 40,
                 updated_at=f"2026-11-{1 + number % 30:02}T08:{number % 60:02}:00.000000Z",
                 updated_by=f"person-{number % 30}",
@@ -85,11 +85,11 @@ def rows(count: int) -> Iterator[tuple[Any, ...]]:
         yield (*own, *row.values.values())
 
 
-def filled(url: str, count: int) -> None:
-    """Make a store that holds that many sets."""
+def filled(url: str, count: int, kinds: int | None = None) -> None:
+    """Make a store that holds that many sets; nearly all of them different, or so many."""
     table = next(table for table in moved_tables(CATALOGUE) if table.name == SETS)
     with closing(open_store(url, CATALOGUE)) as store, store.receiving() as session:
-        session.put_rows(table, [*rows(count)])
+        session.put_rows(table, [*rows(count, kinds or count)])
 
 
 def bare(url: str, token: str) -> None:
