@@ -8,6 +8,8 @@ from contextlib import suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
+from knobctl.documents.files import is_own
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -17,7 +19,6 @@ LARGEST: Final = 16 * 2**20
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 class AnswerFolder:
@@ -59,7 +60,7 @@ class AnswerFolder:
             OSError: If there is none, or others may write into it: they could put words into our mouth.
         """
         handle = os.open(self._folder, _FOLDER)
-        if _is_ours(os.fstat(handle)):
+        if is_own(os.fstat(handle)):
             return handle
         os.close(handle)
         raise PermissionError
@@ -68,7 +69,7 @@ class AnswerFolder:
     def _read(folder: int, key: str) -> bytes | None:
         with os.fdopen(os.open(key, _READ, dir_fd=folder), "rb") as file:
             about = os.fstat(file.fileno())
-            if not (stat.S_ISREG(about.st_mode) and _is_ours(about)):
+            if not (stat.S_ISREG(about.st_mode) and is_own(about)):
                 return None
             head, _, rest = file.read(LARGEST + 1000).partition(b"\n")
         sum_, _, content = rest.partition(b"\n")
@@ -77,10 +78,6 @@ class AnswerFolder:
         with suppress(OSError):  # it was asked for: others make way before it
             os.utime(key, dir_fd=folder, follow_symlinks=False)
         return content
-
-
-def _is_ours(about: os.stat_result) -> bool:
-    return about.st_uid == os.geteuid() and not about.st_mode & _OTHERS_WRITE
 
 
 def _sum(content: bytes) -> bytes:

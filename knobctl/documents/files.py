@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,6 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _BLOCK_BYTES: Final = 1 << 20
+
+
+def is_own(about: os.stat_result) -> bool:
+    """Whether a file or folder is the user's and nobody else may write it: others could put words into our mouth."""
+    return about.st_uid == os.geteuid() and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def leads_to_a_stream(path: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from knobctl.documents.blobs import SHA1, Blobs, blob_id
@@ -44,7 +45,6 @@ class Filing:
         self._repository, self._files = repository, files
         self._blobs = Blobs(files.root, environment)
         self.index = index()
-        self._ids: dict[str, str] | None = None
         self._read_ahead: tuple[str, bytes] = ("", b"")
         self._contents: dict[str, str] = {}
         """By source, the content of each file that got a row in this run."""
@@ -65,8 +65,6 @@ class Filing:
         Returns:
             The other files.
         """
-        if self._ids is None:
-            self._ids = self._blobs.ids()
         ids, find, repository = self._ids, self.index.find, self._repository
         documents, rest = [], []
         whole, sources = self._whole, repository.names
@@ -95,8 +93,6 @@ class Filing:
         Returns:
             Whether it is known; if not, nothing was given.
         """
-        if self._ids is None:
-            self._ids = self._blobs.ids()
         content = self._ids.get(name)
         if content is None:
             try:
@@ -154,6 +150,11 @@ class Filing:
                 self.index.note(content, self._row(document))
                 self._contents[source] = content
         self._plain = {}
+
+    @cached_property
+    def _ids(self) -> dict[str, str]:
+        """By file, the content that Git vouches for."""
+        return self._blobs.ids()
 
     @property
     def _digits(self) -> int:

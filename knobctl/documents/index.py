@@ -14,7 +14,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from knobctl.documents.files import write_atomically
+from knobctl.documents.files import is_own, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _MARK: Final = b"knobctl-index-1"
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _APPEND: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _MOST_BATCHES: Final = 16
 _LONGEST_HEAD: Final = 400
 _SPARE: Final = 10_000
@@ -160,7 +159,7 @@ class Index:
     def _append(self, payload: bytes) -> None:
         handle = os.open(self._path, _APPEND, 0o600)
         with os.fdopen(handle, "ab") as file:
-            if _is_own(os.fstat(handle)):
+            if _is_own_file(os.fstat(handle)):
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 file.write(_sealed(payload, self._key))
 
@@ -244,14 +243,10 @@ def _own_content(path: Path) -> bytes:
     """A file's bytes; none where it cannot be read, or others may write it: they could put words into our mouth."""
     try:
         with os.fdopen(os.open(path, _READ), "rb") as file:
-            return file.read() if _is_own(os.fstat(file.fileno())) else b""
+            return file.read() if _is_own_file(os.fstat(file.fileno())) else b""
     except OSError:
         return b""
 
 
-def _is_own(about: os.stat_result) -> bool:
-    return (
-        stat.S_ISREG(about.st_mode)
-        and about.st_uid == os.geteuid()
-        and not about.st_mode & _OTHERS_WRITE
-    )
+def _is_own_file(about: os.stat_result) -> bool:
+    return stat.S_ISREG(about.st_mode) and is_own(about)

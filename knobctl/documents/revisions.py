@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
 from functools import cached_property
 from shlex import quote
 from typing import TYPE_CHECKING, Final, Self
 
+from knobctl.documents.blobs import blob_id
 from knobctl.documents.reader import MAX_BYTES
 from knobctl.documents.sources import SUFFIXES
 from knobctl.errors import InputError, UsageError
@@ -28,8 +28,6 @@ _NO_NETWORK: Final = [
     for word in ("-c", f"protocol.{protocol}allow=never")
 ]
 """By name too: what a user allows by name beats what is said of all."""
-_SHA1: Final = 40
-"""How many digits the name of an object has, in a repository that counts by SHA-1."""
 _SHORT: Final = 10
 _FEW: Final = 3
 """So many files are named."""
@@ -130,8 +128,7 @@ class GitTree:
         if blob is None or text.troubles:  # of a text that cannot be read, not all is kept
             return False
         raw = text.encoded(text.text)
-        new = hashlib.sha1 if len(blob) == _SHA1 else hashlib.sha256
-        return new(b"blob %d\0%b" % (len(raw), raw)).hexdigest() == blob
+        return blob_id(raw, digits=len(blob)) == blob
 
     def close(self) -> None:
         """End the Git process that reads files."""
