@@ -12,6 +12,7 @@ import sys
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import gettempprefix
 from typing import TYPE_CHECKING
 
 import pytest
@@ -154,7 +155,7 @@ def without_names(output: str) -> str:
     output = re.sub(r"(?m)^[0-9a-f]{8}(?=  (un)?finished)", RUN, output)
     output = re.sub(r"(?<=--resume )[0-9a-f]{8}\b", RUN, output)
     output = re.sub(r"(?<=--run )[0-9a-f]{8}\b", RUN, output)
-    return re.sub(r"/[\w/.-]*/tmp\w+|/tmp/tmp\w+", "/home/anna/knobs", output)
+    return re.sub(rf"/[\w/.-]*/{gettempprefix()}\w+", "/home/anna/knobs", output)
 
 
 @pytest.fixture(scope="module")
