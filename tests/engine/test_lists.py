@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,9 +12,10 @@ import pytest
 from knobctl.engine.http import HttpEngine
 from knobctl.engine.interface import NotOfferedError
 from knobctl.engine.network import Network
-from knobctl.engine.tokens import GivenToken, TokenCommand
+from knobctl.engine.tokens import TokenCommand
 from knobctl.errors import EngineError
 from knobctl.knobs import load_catalogue
+from tests.engine.answering import client_of_handler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,23 +39,9 @@ def engine_with(pages: Sequence[Any], notices: list[str] | None = None) -> Itera
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    client = HttpEngine(
-        f"http://127.0.0.1:{server.server_address[1]}",
-        load_catalogue(),
-        tokens=GivenToken("abcdef", "the test"),
-        network=Network(),
-        notice=(notices if notices is not None else []).append,
-    )
-    try:
+    told = notices if notices is not None else []
+    with client_of_handler(Handler, notice=told.append) as client:
         yield client
-    finally:
-        client.close()
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def test_a_name_that_no_document_can_carry_is_left_out_and_said() -> None:

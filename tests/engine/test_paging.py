@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,10 +18,10 @@ from knobctl.engine.interface import LiveSet
 from knobctl.engine.network import Network
 from knobctl.engine.paging import FIRST_PAGE, LARGE_PAGE
 from knobctl.engine.set_reading import LONGEST_VALUE, MANY_BYTES, SetReader
-from knobctl.engine.tokens import GivenToken
 from knobctl.engine.wire import live_set, text_field
 from knobctl.errors import EngineError
 from knobctl.knobs import load_catalogue
+from tests.engine.answering import client_of_handler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -83,24 +83,8 @@ def client_of(engine: Listing) -> Iterator[HttpEngine]:
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    client = HttpEngine(
-        f"http://127.0.0.1:{server.server_address[1]}",
-        CATALOGUE,
-        tokens=GivenToken("abcdef", "the test"),
-        network=QUICK,
-        notice=lambda _: None,
-    )
-    try:
+    with client_of_handler(Handler, network=QUICK) as client:
         yield client
-    finally:
-        client.close()
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def test_a_long_list_comes_in_large_pages_after_a_first_small_one() -> None:
