@@ -98,7 +98,9 @@ class Index:
             row = batch.rows.get(content)
             if row is not None:
                 tenant, head, shape, *values = row
-                return Row(tenant, batch.heads[head], dict(zip(batch.shapes[shape], values)))  # noqa: B905  sealed together
+                return Row(
+                    tenant, batch.heads[head], dict(zip(batch.shapes[shape], values, strict=False))
+                )
         return self._rows.get(content)
 
     def note(self, content: str, row: Row) -> None:
