@@ -39,6 +39,7 @@ COMMANDS: Final[dict[str, str]] = {
     "policy": "The policies in force, what they say, and their examples",
     "schema": "Print the JSON Schemas and what derives from them",
     "context": "Named engines",
+    "tui": "The terminal UI: find a tenant, understand its floor, edit, push",
     "engine": "The reference engine: serve, token, load, describe, migrate",
     "completion": "Shell completion for bash, zsh and fish",
 }

@@ -1,0 +1,1 @@
+"""The places of the terminal UI, one file each."""

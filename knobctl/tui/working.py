@@ -1,0 +1,64 @@
+"""Asking in the background: nothing that may take long runs where the screen is drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from textual.dom import DOMNode
+from textual.worker import get_current_worker
+
+from knobctl.errors import KnobctlError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.worker import Worker
+
+T = TypeVar("T")
+
+
+class Working(DOMNode):
+    """A screen or widget that asks in threads and hears the answer where the screen is drawn."""
+
+    def ask(
+        self,
+        group: str,
+        question: Callable[[], T],
+        then: Callable[[T], object],
+        *,
+        failed: Callable[[KnobctlError], object] | None = None,
+    ) -> Worker[None]:
+        """Ask in a thread; a later question of the same group makes the answer to this one stale.
+
+        Args:
+            group: What it is about: `repository`, `live`, `judge`.
+            question: Runs in the thread.
+            then: Gets the answer, on the screen's own thread, unless that is gone or asks anew.
+            failed: Gets the error; it is told in any case.
+        """
+
+        def work() -> None:
+            worker = get_current_worker()
+            try:
+                answer = question()
+            except KnobctlError as error:
+                if not worker.is_cancelled:
+                    self.app.call_from_thread(self._fail, error, failed)
+                return
+            if not worker.is_cancelled:
+                self.app.call_from_thread(self._hear, answer, then)
+
+        return self.run_worker(
+            work, group=f"{group} of {self.id or type(self).__name__}", exclusive=True, thread=True
+        )
+
+    def _hear(self, answer: T, then: Callable[[T], object]) -> None:
+        if self.is_attached:
+            then(answer)
+
+    def _fail(self, error: KnobctlError, failed: Callable[[KnobctlError], object] | None) -> None:
+        from knobctl.tui.ui import tell
+
+        tell(self.app, f"{error.message}\n{error.hint or ''}".strip(), "error")
+        if failed and self.is_attached:
+            failed(error)

@@ -1,0 +1,55 @@
+"""What the terminal UI asks of the rim: the repository, the engine, the clock, the user's folders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from knobctl.changes.single import Subject
+    from knobctl.documents.repository import Repository
+    from knobctl.engine.interface import LiveSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Which engine and which documents a session is about; fixed when it begins."""
+
+    engine: str
+    """As people name it, without secrets."""
+    context: str | None
+    production: bool
+    """Whether the context is marked production."""
+    actor: str
+    """The local user."""
+    path: str
+    """The documents, as named on the command line."""
+    typed: str
+    """The options that another command needs to come to the same engine, as text to append."""
+    read_only: bool
+    """Whether nothing may be written, armed or not."""
+
+
+class Workplace(Protocol):
+    """One session's surroundings. Safe to call from several threads; what asks much is called in a worker.
+
+    Every method raises `KnobctlError` where the command that does the same would.
+    """
+
+    @property
+    def where(self) -> Where:
+        """Which engine and which documents."""
+
+    def now(self) -> datetime:
+        """The time, with its zone."""
+
+    def repository(self) -> Repository:
+        """The documents that PATH names, through the index; read once, until `reload`."""
+
+    def subject(self, tenant: str) -> Subject:
+        """A tenant with its document, its fleet and the repository around it."""
+
+    def read(self, tenant: str) -> LiveSet:
+        """The set that the engine holds for a tenant."""
