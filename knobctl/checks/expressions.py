@@ -65,6 +65,12 @@ def _environment() -> cel.Env:
     return cel.NewEnv(variables=dict(VARIABLES))
 
 
+@lru_cache(maxsize=512)
+def _compiled(text: str) -> cel.Expression:
+    """Compile a text; one tenant that is judged with every key typed asks for the same ones each time."""
+    return _environment().compile(text)
+
+
 def activation(variables: Mapping[str, object]) -> cel.Activation:
     """Bind the variables for one or more evaluations."""
     return _environment().Activation(dict(variables))
@@ -123,7 +129,7 @@ class Together:
         # The text may end in a comment, so that the bracket after it stands on a line of its own.
         listed = ",".join(f"({one.text}\n)" for one in expressions)
         try:
-            self._listed = Expression("", _environment().compile(f"[{listed}]"))
+            self._listed = Expression("", _compiled(f"[{listed}]"))
         except RuntimeError:  # longer than CEL takes, or deeper by this bracket: one at a time then
             self._listed = None
 
@@ -152,7 +158,7 @@ def compile_expression(text: str) -> Expression:
     """
     refuse_length(text)
     try:
-        return Expression(text, _environment().compile(text))
+        return Expression(text, _compiled(text))
     except (RuntimeError, TypeError) as error:  # TypeError: half a surrogate pair is no text to CEL
         raise _located(text, str(error)) from error
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from knobctl.checks.asked_knob import KNOB_FACTS
 from knobctl.checks.expressions import VARIABLES, ExpressionError
 from knobctl.checks.fact_roles import roles_of
 from knobctl.checks.reach_facts import known_facts
+from knobctl.knobs.catalogue import Same
 from knobctl.text import nearest
 
 if TYPE_CHECKING:
@@ -71,6 +72,12 @@ def reading_of(text: str, catalogue: Catalogue) -> Reading:
         UnknownRoleError: For a knob or role that the schema does not have, with its offset.
         ExpressionError: For a name that `reach` or `knob` does not have, with its offset.
     """
+    return _reading_of(text, Same(catalogue))
+
+
+@lru_cache(maxsize=1024)
+def _reading_of(text: str, same: Same) -> Reading:
+    catalogue = same.catalogue
     tokens = [(match.lastgroup or "", match[0], match.start()) for match in _TOKEN.finditer(text)]
     knobs: list[str] = []
     everything = False

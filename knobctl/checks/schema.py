@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import jsonschema_rs
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from knobctl.documents.model import Document
     from knobctl.knobs import Catalogue
+    from knobctl.knobs.catalogue import Same
 
 _BASE: Final = "knobctl:///"
 """A scheme that nothing can fetch: every reference is one of ours or fails."""
@@ -86,6 +88,16 @@ class Judge:
             except (ValueError, jsonschema_rs.ValidationError) as error:
                 raise InputError(f"the knob schema cannot be used: {error.args[0]}") from error
         return self._validators[kind]
+
+
+@lru_cache(maxsize=8)
+def judge_by(same: Same) -> Judge:
+    """The judge of a catalogue, compiled once.
+
+    Raises:
+        InputError: As `Judge`.
+    """
+    return Judge(same.catalogue)
 
 
 def _without_id(schema: Mapping[str, Any]) -> dict[str, Any]:

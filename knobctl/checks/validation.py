@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from knobctl.checks.schema import Judge
+from knobctl.checks.schema import judge_by
 from knobctl.documents.model import Kind
 from knobctl.documents.troubles import findings_of
 from knobctl.finding import Severity
+from knobctl.knobs.catalogue import Same
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from knobctl.checks.schema import Judge
     from knobctl.documents.model import Document
     from knobctl.finding import Finding
     from knobctl.knobs import Catalogue
@@ -52,7 +54,7 @@ def validate_documents(
     validation = Validation(_troubles_of(used))
     documents = [one for one in (*judged, *used) if not one.is_known_sound]
     validation.broken |= {id(document) for document in documents if _is_misread(document)}
-    judge = Judge(catalogue)
+    judge = judge_by(Same(catalogue))
     refused = [document for document in documents if not judge.accepts(document)]
     if refused:
         _explain(refused, catalogue, judge, validation, [*reading, *validation.findings])
