@@ -58,21 +58,32 @@ def _corpus(first: Diagnosis, second: Diagnosis) -> tuple[Comparable, str]:
 
 def _differences(first: Diagnosis, second: Diagnosis) -> Iterator[Remark]:
     one, two = first.case, second.case
-    facts = [
-        ("surface", one.answer.surface.value, two.answer.surface.value),
-        ("outcome", one.answer.outcome, two.answer.outcome),
-        ("floor", _number(one.floor), _number(two.floor)),
-        ("candidates", _text(one.answer.candidates), _text(two.answer.candidates)),
-        ("removed", _text(one.answer.removed), _text(two.answer.removed)),
-        ("best", _best(one.answer), _best(two.answer)),
-        ("returned", _text(len(one.answer.rows)), _text(len(two.answer.rows))),
-    ]
-    for topic, before, after in facts:
+    befores, afters = (facts_of(case.answer, case.floor) for case in (one, two))
+    for topic, before in befores.items():
+        after = afters[topic]
         if before != after:
             text = f"{visible(before or 'not stated')} -> {visible(after or 'not stated')}"
             yield Remark(f"differs-{topic.replace(' ', '-')}", topic, text)
     yield from _scales(first, second)
     yield from _chunks(first, second)
+
+
+def facts_of(answer: Answer, floor: Fraction | None) -> dict[str, str | None]:
+    """What an answer tells in numbers, topic by topic; None where it does not.
+
+    Args:
+        answer: What an engine said.
+        floor: Its floor, exactly as it is written.
+    """
+    return {
+        "surface": answer.surface.value,
+        "outcome": answer.outcome,
+        "floor": _number(floor),
+        "candidates": _text(answer.candidates),
+        "removed": _text(answer.removed),
+        "best": _best(answer),
+        "returned": _text(len(answer.rows)),
+    }
 
 
 def _scales(first: Diagnosis, second: Diagnosis) -> Iterator[Remark]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from knobctl.fusion.row import Names
 
 RECENCY: Final = ("recency",)
+_LIMITS: Final = 4
+"""What an assembly has of them."""
 """What only the ranker that looks at no query found."""
 
 
@@ -78,23 +80,29 @@ def _named(found_by: Names, case: Case) -> str:
 
 def on_the_prompt(case: Case) -> Iterator[Remark]:
     """What of the kept did not enter the prompt, and which limits bound."""
-    answer, omitted = case.answer, case.answer.omitted
-    if not case.assembled or not omitted.total:
+    answer = case.answer
+    if not case.assembled or not answer.omitted.total:
         return
+    bound = left_out(case)
+    rest = "; no other limit was reached" if len(bound) < _LIMITS else ""
+    entered = f"{len(answer.rows):,} of {answer.kept:,} kept"
+    yield Remark("omitted", "prompt", f"{entered}; left out: {joined(bound)}{rest}")
+
+
+def left_out(case: Case) -> list[str]:
+    """What passed the floor and did not enter the prompt, limit by limit."""
+    omitted = case.answer.omitted
     limits = {
         "dedup_min_similarity": (omitted.duplicates, "as duplicates"),
         "max_chunks_per_document": (omitted.per_document, "of one document"),
         "assembly_max_chunks": (omitted.max_chunks, "for want of room"),
         "assembly_token_budget": (omitted.token_budget, "for want of tokens"),
     }
-    bound = [
+    return [
         f"{number:,} {what} ({case.knobs.noted(knob)})"
         for knob, (number, what) in limits.items()
         if number
     ]
-    rest = "; no other limit was reached" if len(bound) < len(limits) else ""
-    entered = f"{len(answer.rows):,} of {answer.kept:,} kept"
-    yield Remark("omitted", "prompt", f"{entered}; left out: {joined(bound)}{rest}")
 
 
 def on_top_k(case: Case) -> Iterator[Remark]:

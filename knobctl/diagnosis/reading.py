@@ -172,10 +172,11 @@ def _bands(fields: Fields) -> tuple[int, ...] | None:
 
 
 def _rows(fields: Fields, name: str) -> tuple[Row, ...]:
-    return tuple(_row(one) for one in fields.objects(name))
+    return tuple(read_row(one) for one in fields.objects(name))
 
 
-def _row(fields: Fields) -> Row:
+def read_row(fields: Fields) -> Row:
+    """Read one returned chunk."""
     inside = fields.object("ranks")
     ranks = {name: inside.count(name) for name in fields.mapping("ranks")}
     known = {name: rank for name, rank in ranks.items() if rank}
