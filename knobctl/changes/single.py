@@ -10,13 +10,14 @@ from knobctl.changes.file_edits import edited_document
 from knobctl.changes.plan import Plan, plan_tenant, schema_digest
 from knobctl.changes.preparing import hazards_of
 from knobctl.changes.stand_in import judging, like
+from knobctl.checks.knob_faults import value_fault
 from knobctl.checks.rules import EVIDENCE_RULES
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.reader import read_text
 from knobctl.documents.repository import Repository
 from knobctl.documents.settings import RepositorySettings
 from knobctl.errors import UsageError
-from knobctl.finding import Severity
+from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from knobctl.checks.report import Report
     from knobctl.documents.model import Document
     from knobctl.engine.interface import LiveSet
-    from knobctl.finding import Finding
     from knobctl.knobs import Catalogue, Knob, KnobValue
 
 EXPLICIT_RESETS = "reset-by-omission"
@@ -110,10 +110,15 @@ def read_assignments(texts: Sequence[str], catalogue: Catalogue) -> dict[str, st
                 f"{knob.name} has no value",
                 hint=f"to go back to the default: knobctl unset TENANT {knob.name}",
             )
-        if not literal.isprintable() or set(literal) & set(" #&*!|>@`%{}[]\\"):
+        if not is_one_word(literal):
             raise UsageError(f"{literal!r} is no value of a knob: write one number or one word")
         literals[knob.name] = literal
     return literals
+
+
+def is_one_word(literal: str) -> bool:
+    """Whether a typed value is one word, so that nothing stands beside it where it is written."""
+    return literal.isprintable() and not set(literal) & set(" #&*!|>@`%{}[]\\")
 
 
 def judge_literals(
@@ -141,6 +146,34 @@ def judge_literals(
         for name, written in document.written(catalogue).items()
     }
     return values, validate_repository(typed)
+
+
+def judge_literal(
+    knob: Knob, literal: str, catalogue: Catalogue
+) -> tuple[KnobValue | None, tuple[Finding, ...]]:
+    """Read one typed value by the rules of documents, apart from all others.
+
+    Returns:
+        The value, None where it is none; and what is to be said of it.
+    """
+    if not literal or not is_one_word(literal):
+        return None, (_no_value(knob, literal),)
+    values, report = judge_literals("tenant", {knob.name: literal}, catalogue)
+    if knob.name in values and not report.errors:
+        return values[knob.name], tuple(report.findings)
+    told = [one for one in report.findings if one.field_path == knob.name]
+    return None, tuple(told) or (_no_value(knob, literal),)
+
+
+def _no_value(knob: Knob, literal: str) -> Finding:
+    fault = value_fault(knob, literal or None, literal)
+    return Finding(
+        rule=fault.rule if fault else "wrong-type",
+        severity=Severity.ERROR,
+        message=fault.message if fault else f"{knob.name} is {literal}, which is not one word",
+        hint=fault.hint if fault else "write it into the file, in quotes",
+        field_path=knob.name,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
