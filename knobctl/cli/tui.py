@@ -10,17 +10,36 @@ from knobctl.errors import ExitCode
 
 @click.command(name="tui")
 @click.argument("path", default=".", type=click.Path())
-@click.option("--read-only", is_flag=True, help="Write nothing, whatever is typed.")
+@click.option(
+    "--read-only/--writable",
+    default=None,
+    help="Whether nothing is written, whatever is typed: only with --serve, unless said.",
+)
+@click.option("--serve", is_flag=True, help="Show it in a browser on this machine instead.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="With --serve: the port, of 127.0.0.1 alone; a free one if left out.",
+)
 @common_options(engine=True, rate=True, formats=())
-def command(settings: Settings, path: str, read_only: bool) -> ExitCode:
+def command(
+    settings: Settings, path: str, read_only: bool | None, serve: bool, port: int | None
+) -> ExitCode:
     """Find a tenant, see what its floor does, edit with consequences, see the diff, push.
 
     PATH holds the documents, as for `knobctl apply`; the working folder if none is given.
     """
+    from knobctl.cli.browser import assert_port_is_of_use, is_served, serve_browsers
     from knobctl.cli.session import Session
-    from knobctl.cli.workplace import SessionWorkplace
-    from knobctl.tui.app import KnobctlApp
 
+    assert_port_is_of_use(port, serve=serve)
+    read_only = serve if read_only is None else read_only
     with Session(settings) as session:
+        if serve and not is_served():
+            serve_browsers(session, port or 0, read_only=read_only)
+            return ExitCode.OK
+        from knobctl.cli.workplace import SessionWorkplace
+        from knobctl.tui.app import KnobctlApp
+
         KnobctlApp(SessionWorkplace(session, path, read_only=read_only)).run()
     return ExitCode.OK
