@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, BinaryIO, Final, Protocol, runtime_checkable
 
 from knobctl.documents.reader import MAX_BYTES
 
@@ -144,6 +144,35 @@ def read_enclosed(root: Path, name: str) -> bytes:
     Raises:
         OSError: With words in `strerror` that say what the name is instead.
     """
+    return _regular(_enclosed(root, name), name)
+
+
+def open_enclosed(root: Path, name: str) -> BinaryIO:
+    """Open a file as `read_enclosed` reads it, for one that is larger than a document may be.
+
+    Raises:
+        OSError: As `read_enclosed`.
+    """
+    return _opened(_enclosed(root, name), name)
+
+
+def open_regular(path: str) -> BinaryIO:
+    """Open a file that a person names: a regular one, never a pipe or a device.
+
+    Raises:
+        OSError: If it cannot be read or is no regular file.
+    """
+    return _opened(os.open(path, _READ), path)
+
+
+def _opened(handle: int, path: str) -> BinaryIO:
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    raise OSError(0, "no regular file", path)
+
+
+def _enclosed(root: Path, name: str) -> int:
     *folders, file = name.split("/")
     if not file or "\0" in name or {"", ".."} & {*folders, file}:
         raise OSError(0, "the path leads outside the repository", name)
@@ -154,7 +183,7 @@ def read_enclosed(root: Path, name: str) -> bytes:
             inner = _entered(folder, at, _FOLDER)
             os.close(at)
             at = inner
-        return _regular(_entered(file, at, _READ | os.O_NOFOLLOW), name)
+        return _entered(file, at, _READ | os.O_NOFOLLOW)
     finally:
         os.close(at)
 
