@@ -28,6 +28,30 @@ def is_whole(event: Mapping[str, Any]) -> bool:
         return False  # what has no canonical form was never hashed
 
 
+class Chain:
+    """The events of one tenant, taken oldest first, one by one."""
+
+    def __init__(self) -> None:
+        self._previous: object = FIRST_PREVIOUS_HASH
+        self.events = 0
+
+    @property
+    def head(self) -> Any:  # noqa: ANN401  whatever an event holds
+        """The hash of the last event; None where there is none."""
+        return self._previous if self.events else None
+
+    def fault(self, event: Mapping[str, Any]) -> str | None:
+        """Take the next event: what is wrong with it, in words; None where it continues the chain."""
+        found = None
+        if event.get("previous_hash") != self._previous:
+            found = "its previous_hash is not the hash of the event before it"
+        elif not is_whole(event):
+            found = "its content does not give its hash"
+        self._previous = event.get("hash")
+        self.events += 1
+        return found
+
+
 def broken_links(events: Iterable[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], str]]:
     """Find the events of one tenant, oldest first, that do not continue the chain.
 
@@ -35,12 +59,5 @@ def broken_links(events: Iterable[Mapping[str, Any]]) -> list[tuple[Mapping[str,
         Each such event with what is wrong, in words. A tail that was cut off is not seen: nothing
         in a chain says how long it was.
     """
-    broken: list[tuple[Mapping[str, Any], str]] = []
-    previous: object = FIRST_PREVIOUS_HASH
-    for event in events:
-        if event.get("previous_hash") != previous:
-            broken.append((event, "its previous_hash is not the hash of the event before it"))
-        elif not is_whole(event):
-            broken.append((event, "its content does not give its hash"))
-        previous = event.get("hash")
-    return broken
+    chain = Chain()
+    return [(event, words) for event in events if (words := chain.fault(event))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from knobctl.chain import broken_links
+from knobctl.chain import Chain
 from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
@@ -37,6 +37,57 @@ class Verified:
         }
 
 
+class Verifying:
+    """Proves chains while their events come; remembers of each tenant where its chain is."""
+
+    def __init__(self, kept_heads: Mapping[str, str] | None = None) -> None:
+        """Begin.
+
+        Args:
+            kept_heads: By tenant, the hash of an event that was once the last.
+        """
+        self._kept = kept_heads or {}
+        self._tenants = {tenant: _Tenant() for tenant in self._kept}
+
+    def take(self, event: Mapping[str, Any]) -> bool:
+        """Take the next event of its tenant, oldest first: whether it continues the chain."""
+        tenant = event["tenant_id"]
+        one = self._tenants.setdefault(tenant, _Tenant())
+        one.found_kept |= event["hash"] == self._kept.get(tenant)
+        words = one.chain.fault(event)
+        if words is None:
+            return True
+        told = f"event {event['event_id']} ({event['revision']}, {event['occurred_at']}): {words}"
+        one.findings.append(_finding(tenant, told, event["event_id"]))
+        return False
+
+    def verified(self) -> list[Verified]:
+        """What was proved, by tenant."""
+        return [self._verified(tenant, self._tenants[tenant]) for tenant in sorted(self._tenants)]
+
+    def _verified(self, tenant: str, one: _Tenant) -> Verified:
+        kept, findings = self._kept.get(tenant), list(one.findings)
+        if kept is not None and not one.found_kept:
+            words = f"no event has the kept head {kept}: events were cut off"
+            findings.append(_finding(tenant, words, kept))
+        return Verified(
+            tenant=tenant,
+            events=one.chain.events,
+            head=one.chain.head,
+            against_head=kept is not None,
+            findings=tuple(findings),
+        )
+
+
+class _Tenant:
+    """One tenant's chain so far."""
+
+    def __init__(self) -> None:
+        self.chain = Chain()
+        self.findings: list[Finding] = []
+        self.found_kept = False
+
+
 def verify(
     events: Iterable[Mapping[str, Any]], kept_heads: Mapping[str, str] | None = None
 ) -> list[Verified]:
@@ -46,33 +97,10 @@ def verify(
         events: All events of these tenants from their first on, oldest first.
         kept_heads: By tenant, the hash of an event that was once the last.
     """
-    kept = kept_heads or {}
-    chains: dict[str, list[Mapping[str, Any]]] = {tenant: [] for tenant in kept}
+    verifying = Verifying(kept_heads)
     for event in events:
-        chains.setdefault(event["tenant_id"], []).append(event)
-    return [_verified(tenant, chains[tenant], kept.get(tenant)) for tenant in sorted(chains)]
-
-
-def _verified(tenant: str, chain: list[Mapping[str, Any]], kept: str | None) -> Verified:
-    findings = [
-        _finding(
-            tenant,
-            f"event {event['event_id']} ({event['revision']}, {event['occurred_at']}): {words}",
-            event["event_id"],
-        )
-        for event, words in broken_links(chain)
-    ]
-    if kept is not None and all(event["hash"] != kept for event in chain):
-        findings.append(
-            _finding(tenant, f"no event has the kept head {kept}: events were cut off", kept)
-        )
-    return Verified(
-        tenant=tenant,
-        events=len(chain),
-        head=chain[-1]["hash"] if chain else None,
-        against_head=kept is not None,
-        findings=tuple(findings),
-    )
+        verifying.take(event)
+    return verifying.verified()
 
 
 def _finding(tenant: str, words: str, value: str) -> Finding:

@@ -60,14 +60,15 @@ def _event_text(
     head = "  ".join(parts[:2]) + "  " + " ".join(parts[2:])
     reason = f": {visible(event['reason'])}" if event["reason"] else ""
     kind = "" if event["type"] == "config.updated" else f" [{visible(event['type'])}]"
-    rows = [_change_row(path, event, catalogue) for path in event["changed_field_paths"]]
+    rows = [change_row(path, event, catalogue) for path in event["changed_field_paths"]]
     lines = [f"  {line}" for line in table(rows).splitlines()] if rows else ["  no field changed"]
     return "\n".join([head + kind + reason, *lines])
 
 
-def _change_row(
+def change_row(
     path: str, event: Mapping[str, Any], catalogue: Catalogue
 ) -> tuple[str, str, str, str]:
+    """One field of an event: what happened to it, its path, its value before, an arrow and its value after."""
     before, after = event["before"].get(path), event["after"].get(path)
     op = "set" if before is None else "reset" if after is None else "change"
     default = f"default {spelled(catalogue[path].default)}" if path in catalogue else "unset"
