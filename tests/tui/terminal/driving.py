@@ -196,7 +196,8 @@ def terminal(
     with tempfile.TemporaryDirectory(prefix="tmux-") as place:
         environment = _environment(Path(place), home) | variables
         tmux = Tmux(Path(place) / "socket", environment)
-        shell = ["bash", "--norc", "--noprofile"]
+        # What tmux starts the shell with would take the prompt out of the environment.
+        shell = ["exec", "env", f"PS1={PROMPT}", "bash", "--norc", "--noprofile"]
         size = ["-x", str(width), "-y", str(height)]
         tmux._tmux("new-session", "-d", *size, "-c", str(folder), shlex.join(shell))
         try:
@@ -238,7 +239,6 @@ def _environment(place: Path, home: Path) -> dict[str, str]:
         "HOME": str(home),
         "LANG": "C.UTF-8",
         "TERM": "xterm-256color",
-        "PS1": PROMPT,
         "PYTHONPATH": str(ROOT),
         **folders,
     }
