@@ -279,3 +279,28 @@ def open_base(  # noqa: PLR0913  each is one thing that only the caller knows
             base = opened(tree, repository)
         base.revision, base.prefix = revision, tree.prefix
         return base
+
+
+def standing_at(folder: Path, environment: Mapping[str, str]) -> str:
+    """What a checkout stands at, for people: `main@3f2c1a9`, or the commit alone; empty outside Git.
+
+    Args:
+        folder: A folder inside it.
+        environment: What Git runs in.
+    """
+
+    def asked(*arguments: str) -> str:
+        try:
+            done = subprocess.run(  # noqa: S603  an argument list, no shell
+                ["git", "-C", str(folder), *arguments],  # noqa: S607  the user's own Git
+                capture_output=True,
+                check=False,
+                env=environment,
+            )
+        except OSError:
+            return ""
+        return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
+
+    commit = asked("rev-parse", "--short=7", "--verify", "--quiet", "HEAD")
+    branch = asked("symbolic-ref", "--short", "--quiet", "HEAD") if commit else ""
+    return f"{branch}@{commit}" if branch else commit

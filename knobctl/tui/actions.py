@@ -44,8 +44,11 @@ class Action:
     danger: Danger = Danger.VIEW
     command: str
     """Its `:` command."""
+    aliases: tuple[str, ...] = ()
+    """Other names of the command, such as `q`."""
     argument: str = ""
-    """What the command takes: `tenant`, `file`; empty for nothing."""
+    """What the command takes: `tenant`, `file`; empty for nothing. The action's code takes it as well,
+    and does without it where it is empty: `def action_open(self, tenant: str = "")`."""
     footer: bool = True
     """Whether the footer has room for it."""
 
@@ -58,6 +61,70 @@ ACTIONS: Final = (
         help="Leave; asks first where a draft or a push is open.",
         places=(EVERYWHERE,),
         command="quit",
+        aliases=("q",),
+        footer=False,
+    ),
+    Action(
+        id="help",
+        keys=("question_mark", "f1"),
+        title="help",
+        help="Say what can be done here and what is next; search, and Enter runs it.",
+        places=(EVERYWHERE,),
+        command="help",
+        footer=False,
+    ),
+    Action(
+        id="commands",
+        keys=("colon", "ctrl+p"),
+        title="command",
+        help="Type a command, or a word of what it does; tenant:NAME finds a tenant.",
+        places=(EVERYWHERE,),
+        command="commands",
+        footer=False,
+    ),
+    Action(
+        id="tenant",
+        title="tenant",
+        help="Open a tenant by its name.",
+        places=(EVERYWHERE,),
+        command="tenant",
+        argument="tenant",
+        footer=False,
+    ),
+    Action(
+        id="twin",
+        keys=("Y",),
+        title="as command",
+        help="Show the command line that does the same, and send it to the terminal's clipboard.",
+        places=(EVERYWHERE,),
+        command="twin",
+        footer=False,
+    ),
+    Action(
+        id="arm",
+        title="arm",
+        help="Let this session write, with a reason; ends after 15 minutes without a key.",
+        places=(EVERYWHERE,),
+        command="arm",
+        argument="reason",
+        footer=False,
+    ),
+    Action(
+        id="disarm",
+        title="disarm",
+        help="Make the session read-only again.",
+        places=(EVERYWHERE,),
+        command="disarm",
+        footer=False,
+    ),
+    Action(
+        id="theme",
+        title="theme",
+        help="Take another theme; without a name the next one.",
+        places=(EVERYWHERE,),
+        command="theme",
+        argument="theme",
+        footer=False,
     ),
     Action(
         id="back",
@@ -85,10 +152,24 @@ def actions_of(place: str) -> list[Action]:
     return own + [one for one in ACTIONS if EVERYWHERE in one.places and place not in one.places]
 
 
+def action_called(id_: str) -> Action:
+    """The action of an id, which must be in the table."""
+    return next(one for one in ACTIONS if one.id == id_)
+
+
 def bindings_of(place: str) -> list[BindingType]:
-    """The keys of a place, or of the app for those that work everywhere."""
+    """The keys of a place, or of the app for those that work everywhere.
+
+    All lead to `KnobctlApp.action_perform`, which refuses in words what cannot be done now.
+    """
     return [
-        Binding(",".join(one.keys), one.id, one.title, show=one.footer, id=one.id)
+        Binding(
+            ",".join(one.keys),
+            f"app.perform({one.id!r})",
+            one.title,
+            show=one.footer,
+            id=one.id,
+        )
         for one in ACTIONS
         if place in one.places and one.keys
     ]

@@ -6,15 +6,19 @@ out of them. So nothing else in this room calls `Static`, `Label` or `notify`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from rich.text import Text as RichText
 from textual.content import Content
-from textual.widgets import Static
+from textual.message import Message
+from textual.widgets import Button, Input, OptionList, Static
+from textual.widgets.option_list import Option
 
-from knobctl.text import printable
+from knobctl.text import INVISIBLE, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from textual.app import App
 
 Role: TypeAlias = Literal[
@@ -78,6 +82,54 @@ class Words(Static):
         super().__init__(text or Content(), id=id, classes=classes, markup=False)
 
 
-def tell(app: App[object], text: str, severity: Severity = "information") -> None:
-    """Show a message that goes away by itself; what matters stands elsewhere too."""
+class Choices(OptionList):
+    """A list of lines to choose from; the chosen one has a sign, not a colour alone."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id, markup=False)
+
+    def show(self, rows: Iterable[Content]) -> None:
+        """Replace the lines; the first one is chosen."""
+        self.clear_options()
+        self.add_options([Option(row) for row in rows])
+        self.highlighted = 0 if self.option_count else None
+
+
+class Field(Input):
+    """A line to type in; what cannot be seen, pasted or set, does not get in."""
+
+    def __init__(
+        self,
+        value: str = "",
+        *,
+        placeholder: str = "",
+        id: str | None = None,  # noqa: A002  Textual's name
+    ) -> None:
+        super().__init__(value, placeholder=shown(placeholder), id=id)
+        self.cursor_blink = False
+
+    def validate_value(self, value: str) -> str:
+        """Leave out what could drive the terminal, which would get it as it was typed."""
+        return INVISIBLE.sub("", value.replace("\t", " ").replace("\n", " "))
+
+
+class Press(Button):
+    """A button."""
+
+    def __init__(self, label: Content, *, id: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(label, id=id)
+
+
+class Told(Message):
+    """Something was told in a message that goes away: the log keeps it."""
+
+    def __init__(self, text: str, severity: Severity) -> None:
+        super().__init__()
+        self.text = text
+        self.severity = severity
+
+
+def tell(app: App[Any], text: str, severity: Severity = "information") -> None:
+    """Show a message that goes away by itself; the log panel keeps it."""
+    app.post_message(Told(text, severity))
     app.notify(shown(text, most=300), severity=severity, markup=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from textual.dom import DOMNode
@@ -10,7 +11,7 @@ from textual.worker import get_current_worker
 from knobctl.errors import KnobctlError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from textual.worker import Worker
 
@@ -52,13 +53,32 @@ class Working(DOMNode):
             work, group=f"{group} of {self.id or type(self).__name__}", exclusive=True, thread=True
         )
 
+    @contextmanager
+    def telling(self, told: Callable[[str], object] | None = None) -> Iterator[None]:
+        """Tell of what could not be done in the block, instead of ending the program.
+
+        Args:
+            told: Hears it in words, where it is not told as a message.
+        """
+        try:
+            yield
+        except KnobctlError as error:
+            (told or self._tell)(_words(error))
+
     def _hear(self, answer: T, then: Callable[[T], object]) -> None:
         if self.is_attached:
             then(answer)
 
     def _fail(self, error: KnobctlError, failed: Callable[[KnobctlError], object] | None) -> None:
-        from knobctl.tui.ui import tell
-
-        tell(self.app, f"{error.message}\n{error.hint or ''}".strip(), "error")
+        self._tell(_words(error))
         if failed and self.is_attached:
             failed(error)
+
+    def _tell(self, text: str) -> None:
+        from knobctl.tui.ui import tell
+
+        tell(self.app, text, "error")
+
+
+def _words(error: KnobctlError) -> str:
+    return f"{error.message}\n{error.hint or ''}".strip()

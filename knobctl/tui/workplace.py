@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
+    from knobctl.changes.limits import Limits
     from knobctl.changes.single import Subject
     from knobctl.documents.repository import Repository
     from knobctl.engine.interface import LiveSet
+    from knobctl.knobs import Catalogue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,3 +56,16 @@ class Workplace(Protocol):
 
     def read(self, tenant: str) -> LiveSet:
         """The set that the engine holds for a tenant."""
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The knobs."""
+
+    def tenant_names(self) -> Sequence[str]:
+        """The tenants that have a document, in its order; none until `repository` was read."""
+
+    def limits(self) -> Limits:
+        """What the context and the fleet demand of a write."""
+
+    def revision(self) -> str:
+        """What the documents' checkout stands at: `main@3f2c1a9`; empty outside Git."""

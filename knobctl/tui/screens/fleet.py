@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class FleetScreen(Place):
     """The list of tenants."""
 
+    PLACE = FLEET
     BINDINGS = bindings_of(FLEET)
 
     def body(self) -> ComposeResult:
@@ -49,6 +50,13 @@ class FleetScreen(Place):
         """Open the tenant of the line."""
         if event.row_key.value:
             await self.app.push_screen(TenantScreen(event.row_key.value))
+
+    def action_open(self, tenant: str = "") -> None:
+        """Open a tenant by its name, or that of the line."""
+        if tenant:
+            self.knobctl.action_tenant(tenant)
+        else:
+            self.query_one(DataTable).action_select_cursor()
 
     def twin(self) -> str:
         """The sets of all tenants."""

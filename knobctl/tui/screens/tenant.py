@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class TenantScreen(Place):
     """The knobs of one tenant."""
 
+    PLACE = TENANT
     BINDINGS = bindings_of(TENANT)
 
     def __init__(self, tenant: str) -> None:
