@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from knobctl.changes.diff import diff_sets
 from knobctl.changes.journal import Intent, not_established
 from knobctl.changes.journal_writing import JournalError
+from knobctl.changes.news import News, Step
 from knobctl.changes.outcomes import Outcome, TenantOutcome, unbegun
 from knobctl.changes.read_back import Reading, established, read_back, resent, same_set
 from knobctl.changes.sealing import digest
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 AHEAD: Final = 4
 """How many writes a worker are noted at a time: one turn of the disk for all of them."""
+
+
+def _nobody_listens(_: News) -> None:
+    """What commands do that answer at the end."""
 
 
 class OnConflict(StrEnum):
@@ -65,6 +70,8 @@ class Push:
     """What the audit reason of whatever else this run writes names too, such as its taking back."""
     emergency: Event = field(default_factory=Event)
     """Set together with `stop` by the emergency stop, which stops taking back too."""
+    tell: Callable[[News], object] = _nobody_listens
+    """Hears of each step of each write, in the thread that takes it."""
 
     @property
     def reading(self) -> Reading:
@@ -148,6 +155,9 @@ def _noted(
         except JournalError as error:
             halt.set()
             unnoted = f"not begun: the journal cannot be written: {error.why}"
+        else:
+            for name in intents:
+                push.tell(News(tenant=name, step=Step.NOTED))
     for tenant in batch:
         begun = not (is_stopped or unnoted) or tenant.tenant in push.sent
         yield tenant, intents[tenant.tenant] if begun else None, unnoted
@@ -184,6 +194,7 @@ def _write(tenant: TenantPlan, intent: Intent, push: Push) -> tuple[TenantOutcom
     Returns:
         What became of it, and whether the run may go on.
     """
+    push.tell(News(tenant=tenant.tenant, step=Step.SENT))
     try:
         receipt = push.engine.replace(
             tenant.tenant,
@@ -203,7 +214,9 @@ def _write(tenant: TenantPlan, intent: Intent, push: Push) -> tuple[TenantOutcom
         return outcome, outcome.outcome is Outcome.APPLIED
     except EngineError as error:
         return _failed(tenant, error), _concerns_tenant_alone(error)
+    push.tell(News(tenant=tenant.tenant, step=Step.ANSWERED, revision=receipt.revision))
     outcome = read_back(tenant, receipt, push.reading)
+    push.tell(News(tenant=tenant.tenant, step=Step.READ_BACK, revision=outcome.revision))
     return outcome, outcome.outcome is Outcome.APPLIED
 
 

@@ -147,6 +147,20 @@ def change_tenant(
     session: Session, request: Request, place: Place, options: PushOptions
 ) -> ExitCode:
     """Check what changes, show it, ask, write, read back; or edit the file; or both."""
+    proposal, reports = proposed(session, request, place)
+    for report in reports:
+        if report.errors:
+            return answer_errors(session, request.command, report)
+    return push(session, proposal, options)
+
+
+def proposed(session: Session, request: Request, place: Place) -> tuple[Proposal, list[Report]]:
+    """Check and plan a change; nothing is written, and nobody asked.
+
+    Returns:
+        What would be written; what the checks say of the live change, then of each file. Where one
+        of them has errors, the proposal is not to be carried out.
+    """
     reports: list[Report] = []
     files: list[FileEdit] = []
     subject = request.subject
@@ -162,21 +176,15 @@ def change_tenant(
         documents = [subject.document] if subject.document else []
         tell_unnamed_fleets(session, subject.repository, documents, subject.fleet)
         plan = plan_live_changes([change], reports[0], engine=session.engine.name, limits=limits)
-    for report in reports:
-        if report.errors:
-            return answer_errors(session, request.command, report)
-    return push(
-        session,
-        Proposal(
-            command=request.command,
-            plan=plan,
-            limits=limits,
-            needs_consent=True,
-            report=reports[0] if reports else None,
-            files=files,
-        ),
-        options,
+    proposal = Proposal(
+        command=request.command,
+        plan=plan,
+        limits=limits,
+        needs_consent=True,
+        report=reports[0] if reports else None,
+        files=files,
     )
+    return proposal, reports
 
 
 def _live_change(session: Session, request: Request) -> LiveChange:

@@ -62,6 +62,7 @@ class Session:
         self._asks_engine = engine
         self.now: Callable[[], datetime] = clock or (lambda: datetime.now(UTC))
         """The time, with its zone."""
+        self._invoked = click.get_current_context(silent=True)
         self.stop = Event()
         """Set when the run is to stop: what waits for an engine goes on at once."""
         self._opened = ExitStack()
@@ -95,6 +96,11 @@ class Session:
     def state_folder(self) -> Path:
         """Where journals of runs lie."""
         return _user_folder("state")
+
+    @property
+    def data_folder(self) -> Path:
+        """Where stores and question sets lie."""
+        return _user_folder("data")
 
     @property
     def cache_folder(self) -> Path:
@@ -164,9 +170,9 @@ class Session:
             insecure=self.settings.insecure,
         )
 
-    @staticmethod
-    def _typed(option: str) -> bool:
-        command = click.get_current_context(silent=True)
+    def _typed(self, option: str) -> bool:
+        """Whether an option was typed; asked of the command that the session was made in, in whatever thread."""
+        command = self._invoked
         source = command.get_parameter_source(option) if command else None
         return source is ParameterSource.COMMANDLINE
 

@@ -17,7 +17,7 @@ from knobctl.errors import ExitCode, RefusedError
 from knobctl.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
     from knobctl.changes.stop_marks import Mark
@@ -30,7 +30,7 @@ _CODES: Final = {
     signal.SIGINT: ExitCode.INTERRUPTED,
     signal.SIGTERM: ExitCode.TERMINATED,
 }
-_WORDS: Final = "the writes in flight are finished, no other is begun\n"
+_WORDS: Final = "the writes in flight are finished, no other is begun"
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ def stopping_on_signals(requested: Event | None = None) -> Iterator[Stopping]:
         if stopping.code is None:
             stopping.code = _CODES[signal.Signals(number)]
             os.write(
-                sys.stderr.fileno(), f"\nstopping: {_WORDS}".encode()
+                sys.stderr.fileno(), f"\nstopping: {_WORDS}\n".encode()
             )  # the stream itself may be in the middle of a write
         stopping.requested.set()
 
@@ -93,9 +93,19 @@ def refuse_stopped(session: Session, options: PushOptions) -> Mark | None:
     return mark
 
 
+def say_stopped(words: str) -> None:
+    """Say on stderr that a run is stopped, below whatever moves there."""
+    click.echo(f"\n{words}\n", nl=False, err=True)
+
+
 @contextmanager
 def stopping_on_marks(
-    stopping: Stopping, marks: StopMarks, run: str, acknowledged: Mark | None
+    stopping: Stopping,
+    marks: StopMarks,
+    run: str,
+    acknowledged: Mark | None,
+    *,
+    tell: Callable[[str], object] = say_stopped,
 ) -> Iterator[None]:
     """Turn the files of an emergency stop into a request, for as long as the block runs.
 
@@ -104,6 +114,7 @@ def stopping_on_marks(
         marks: The files.
         run: The run that is under way.
         acknowledged: The stop of all runs in spite of which it was begun.
+        tell: Says that it is stopped.
     """
     done = Event()
 
@@ -113,7 +124,7 @@ def stopping_on_marks(
             return False
         stopping.emergency.set()
         stopping.requested.set()
-        click.echo(f"\nstopped by {visible(str(found))}: {_WORDS}", nl=False, err=True)
+        tell(f"stopped by {visible(str(found))}: {_WORDS}")
         return True
 
     def watch() -> None:
