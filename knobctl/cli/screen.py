@@ -1,0 +1,119 @@
+"""What the terminal UI needs of the terminal, the environment and the user's folders."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from knobctl.errors import ExitCode, InputError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from knobctl.cli.session import Session
+    from knobctl.tui.app import KnobctlApp
+    from knobctl.tui.keymap import Keymap
+    from knobctl.tui.workplace import Workplace
+
+
+def assert_terminal() -> None:
+    """See that there is a screen to draw on and a keyboard to read: it is drawn on standard error.
+
+    Raises:
+        UsageError: If there is not, naming the commands that need none.
+    """
+    lacking = [
+        name
+        for name, stream in (("standard input", sys.stdin), ("standard error", sys.stderr))
+        if not stream.isatty()
+    ]
+    term = os.environ.get("TERM", "")
+    if lacking:
+        why = f"{' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} no terminal"
+    elif term in {"", "dumb", "unknown"}:
+        why = f"TERM is {term}" if term else "TERM is not set"
+    else:
+        return
+    raise UsageError(
+        f"the terminal UI needs a terminal that it can draw on; {why}",
+        hint="line by line there are: knobctl check, diff, set, apply, history;"
+        " in a browser: knobctl tui --serve",
+    )
+
+
+def run_app(session: Session, workplace: Workplace, theme: str | None, *, served: bool) -> ExitCode:
+    """Run the terminal UI to its end.
+
+    Args:
+        session: The command's surroundings.
+        workplace: What the UI is about.
+        theme: The theme asked for; None for the one that fits the terminal.
+        served: Whether it is drawn in a browser.
+
+    Returns:
+        `OK`, or which signal ended it.
+    """
+    if not served:
+        assert_terminal()
+    os.environ.setdefault(
+        "ESCDELAY", "50"
+    )  # before Textual is imported: how long Esc is waited for
+    from knobctl.tui import themes
+
+    chosen = themes.named(theme).name if theme else _fitting(session)
+    os.environ.pop("NO_COLOR", None)  # the theme obeys it; Textual would make greys of its own
+    app = _made(workplace, chosen, read_keymap_file(session), served=served)
+    app.run()
+    if app.crash:
+        raise app.crash
+    return ExitCode(app.return_code or ExitCode.OK)
+
+
+def _made(workplace: Workplace, theme: str, keymap: Keymap, *, served: bool) -> KnobctlApp:
+    from knobctl.tui.app import KnobctlApp
+
+    if served:
+        return KnobctlApp(workplace, theme=theme, keymap=keymap)
+    from knobctl.tui.driver import Terminal
+
+    return KnobctlApp(workplace, theme=theme, keymap=keymap, driver=Terminal)
+
+
+def _fitting(session: Session) -> str:
+    from knobctl.tui import themes
+
+    return themes.PLAIN if session.settings.color == "never" else themes.fitting(os.environ)
+
+
+def keymap_path(session: Session) -> Path:
+    """Where the user's keys are."""
+    from knobctl.tui.keymap import FILE
+
+    return session.config_folder / FILE
+
+
+def read_keymap_file(session: Session) -> Keymap:
+    """Read the user's keys; none where there is no file.
+
+    Raises:
+        InputError: With `file:line:column`, if the file is no keymap.
+    """
+    from knobctl.tui.actions import ACTIONS
+    from knobctl.tui.keymap import read_keymap
+
+    path = keymap_path(session)
+    try:
+        return read_keymap(path.read_bytes(), str(path), ACTIONS)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def keymap_to_print(session: Session) -> str:
+    """The keymap file with all actions, and what the user has by now."""
+    from knobctl.tui.actions import ACTIONS
+    from knobctl.tui.keymap import keymap_text
+
+    return keymap_text(ACTIONS, read_keymap_file(session), str(keymap_path(session)))
