@@ -101,3 +101,30 @@ def _name_of(document: Document, repository: Repository) -> str:
     return (
         repository.names.get(own[0].source, document.source) if len(own) == 1 else document.source
     )
+
+
+def alone(repository: Repository, document: Document | None) -> Repository:
+    """The same repository without the other tenants: one that is judged with every key costs no more in a large one.
+
+    What only a whole fleet can say, such as how many tenants it manages, is not to be asked of it.
+
+    Args:
+        repository: Where policies, layers, waivers and fleets stand.
+        document: The tenant's own; None where it has none.
+    """
+    kept = [one for one in repository.documents if one.kind is not Kind.TENANT]
+    own = [document] if document else []
+    sources = {one.source for one in (*kept, *own)}
+    by_kind: dict[Kind, list[Document]] = {}
+    for one in (*own, *kept):
+        by_kind.setdefault(one.kind, []).append(one)
+    return replace(
+        repository,
+        judged=own,
+        others=kept,
+        names={name: file for name, file in repository.names.items() if name in sources},
+        texts={name: text for name, text in repository.texts.items() if name in sources},
+        reading={},
+        filing=None,
+        _by_kind=by_kind,
+    )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from knobctl.engine.target import EMBEDDED
 from knobctl.tui.workplace import Where
 
 if TYPE_CHECKING:
@@ -15,11 +17,13 @@ if TYPE_CHECKING:
 
     from knobctl.changes.limits import Limits
     from knobctl.changes.single import Subject
+    from knobctl.cli.draft_folder import DraftFolder
     from knobctl.cli.session import Session
     from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
     from knobctl.engine.interface import LiveSet
     from knobctl.knobs import Catalogue
+    from knobctl.tui.draft import Draft
 
 
 class SessionWorkplace:
@@ -92,6 +96,48 @@ class SessionWorkplace:
         from knobctl.cli.choosing import limits_for
 
         return limits_for(self._session, fleet_of(self.repository(), self._session.fleet))
+
+    def reload(self) -> None:
+        """See `Workplace.reload`."""
+        with self._opening:
+            self._read, self._claims, self._names = None, {}, ()
+
+    def draft(self, tenant: str) -> Draft | None:
+        """See `Workplace.draft`."""
+        return self._drafts.find(tenant)
+
+    def keep_draft(self, draft: Draft) -> None:
+        """See `Workplace.keep_draft`."""
+        self._drafts.keep(draft)
+
+    def drafted(self) -> Sequence[str]:
+        """See `Workplace.drafted`."""
+        return self._drafts.tenants()
+
+    @cached_property
+    def _drafts(self) -> DraftFolder:
+        from knobctl.cli.draft_folder import DraftFolder
+
+        folder = self._session.state_folder / "drafts"
+        return DraftFolder(folder, self.engine_key, self._session.now)
+
+    @cached_property
+    def engine_key(self) -> str:
+        """See `Workplace.engine_key`."""
+        target = self._session.target
+        named = target.engine.removeprefix(EMBEDDED) if target.is_embedded else ""
+        return (
+            f"{EMBEDDED}{self._session.cwd / Path(named).expanduser()}" if named else target.engine
+        )
+
+    def clearance(self) -> int | None:
+        """See `Workplace.clearance`."""
+        if not self._session.target.is_embedded:
+            return None
+        from knobctl.engine.embedded import EmbeddedEngine
+
+        engine = self._session.engine
+        return engine.clearance if isinstance(engine, EmbeddedEngine) else None
 
     def revision(self) -> str:
         """See `Workplace.revision`."""

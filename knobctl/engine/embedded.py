@@ -79,6 +79,11 @@ class EmbeddedEngine:
         self._service = services.knobs
         self._caller = local_caller(actor)
 
+    @property
+    def clearance(self) -> int:
+        """The clearance of the caller: 4 for L4."""
+        return self._caller.clearance
+
     def read(self, tenant: str) -> LiveSet:
         """Read one tenant's set; an empty one where it was never written."""
         return _live(self._asked(tenant, lambda: self._service.get(self._caller, tenant)))

@@ -93,6 +93,26 @@ def explain_value(question: Question) -> Answer:
     return _accepted(question, question.knob.canonical(value))
 
 
+def explain_default(question: Question) -> Answer:
+    """Say what a knob does where nothing is written: the platform default is in force."""
+    knob = question.knob
+    effect = effect_of(
+        question.catalogue,
+        knob,
+        before=(question.values, question.exact),
+        after=_with(question, knob.default, True),
+    )
+    return Answer(
+        knob=knob,
+        literal="",
+        meaning=Meaning.DEFAULT,
+        headline=f"{knob.name} left out, at the platform default {spelled(knob.default)}: {effect.headline}",
+        statements=(*effect.statements, *_more(question, effect), ("scope", knob.scope)),
+        value=knob.default,
+        effect=effect,
+    )
+
+
 def _refused(question: Question, rule: str, message: str, hint: str | None) -> Answer:
     knob = question.knob
     refused = f"{rule}: the engine takes no such value; nothing with it is ever pushed"

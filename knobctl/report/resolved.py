@@ -57,6 +57,16 @@ def _row(one: Effective, knob: Knob) -> tuple[str, str, str]:
     return knob.name, spelled(one.values[knob.name]), where
 
 
+def layer_words(one: Effective, knob: Knob) -> list[str]:
+    """Say where a knob's value in force is written, by whom, and then what is worth knowing of it."""
+    origin = one.origin(knob.name)
+    if origin is None:
+        return [f"nothing writes it; the platform default {spelled(knob.default)} is in force"]
+    own = origin.document is one.document
+    whose = "" if own else f", layer {visible(origin.document.name)}"
+    return [f"{visible(origin.literal)}  {_place(origin)}{whose}", *_remarks(one, knob)]
+
+
 def _remarks(one: Effective, knob: Knob) -> Iterator[str]:
     """What is worth knowing of a value: that it is no value, how it came, what it hides."""
     origin = one.origin(knob.name)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from knobctl.documents.repository import Repository
     from knobctl.engine.interface import LiveSet
     from knobctl.knobs import Catalogue
+    from knobctl.tui.draft import Draft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,25 @@ class Workplace(Protocol):
 
     def limits(self) -> Limits:
         """What the context and the fleet demand of a write."""
+
+    def reload(self) -> None:
+        """Forget the documents: they are read anew when they are asked for next."""
+
+    def draft(self, tenant: str) -> Draft | None:
+        """The draft of a tenant that an earlier session, or this one, left in the user's folder."""
+
+    def keep_draft(self, draft: Draft) -> None:
+        """Write a draft down; one in which nothing is edited is taken away."""
+
+    def drafted(self) -> Sequence[str]:
+        """The tenants of this engine that have a draft."""
+
+    @property
+    def engine_key(self) -> str:
+        """The engine, spelled so that it means the same wherever a session begins."""
+
+    def clearance(self) -> int | None:
+        """The caller's clearance on the engine, 4 for L4; None where it does not say."""
 
     def revision(self) -> str:
         """What the documents' checkout stands at: `main@3f2c1a9`; empty outside Git."""

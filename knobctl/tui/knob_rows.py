@@ -1,0 +1,237 @@
+"""The table of a tenant's knobs: what stands in each column, and what is the matter with each row. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+
+from knobctl.finding import Severity
+from knobctl.text import printable, spelled
+from knobctl.tui.detail import draft_text, zero_text
+from knobctl.tui.draft import Cause
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from knobctl.knobs import Knob
+    from knobctl.tui.detail import Line
+    from knobctl.tui.judging import Judgement, TenantJudge
+    from knobctl.tui.ui import Role
+
+UNSET: Final = "-"
+"""Stands where nothing is set; never looks like 0."""
+UNKNOWN: Final = "?"
+"""Stands where nobody could be asked."""
+
+
+class Matter(NamedTuple):
+    """What is the matter with a row: a sign and a word, and then its colour."""
+
+    sign: str
+    word: str
+    role: Role
+
+
+FAULTY: Final = Matter("x", "no value", "error")
+REFUSED: Final = Matter("x", "error", "error")
+LOCKED: Final = Matter("#", "locked", "muted")
+WARNS: Final = Matter("!", "warn", "warn")
+QUIET: Final = Matter(" ", "", "")
+_CAUSES: Final = {
+    Cause.EDIT: Matter("*", "edited", "edited"),
+    Cause.RESET: Matter("-", "reset", "warn"),
+    Cause.DRIFT: Matter("~", "drift", "drift"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnobRow:
+    """One knob, as its row shows it."""
+
+    knob: Knob
+    matter: Matter
+    repo: str
+    draft: str
+    live: str
+    effective: str
+    """What would be in force under the draft."""
+
+
+def knob_rows(
+    judge: TenantJudge, judgement: Judgement, *, clearance: int | None = None
+) -> list[KnobRow]:
+    """Make the rows, in the order of groups as the schema has them.
+
+    Args:
+        judge: The tenant.
+        judgement: What was found of the draft.
+        clearance: The caller's, where it is known.
+    """
+    causes = {one.change.knob: _CAUSES[one.cause] for one in judgement.due}
+    in_force = judge.catalogue.effective(judgement.understood.desired)
+    return [
+        KnobRow(
+            knob=knob,
+            matter=_matter(judgement, knob, causes.get(knob.name), clearance),
+            repo=_repo_text(judge, knob),
+            draft=_short(draft_text(judgement, knob)),
+            live=UNKNOWN if judge.now.live is None else _value(judge.now.live.get(knob.name)),
+            effective=spelled(in_force[knob.name]),
+        )
+        for knob in _by_group(judge)
+    ]
+
+
+def is_locked(knob: Knob, clearance: int | None) -> bool:
+    """Whether the caller may not edit a knob, as far as that is known."""
+    return clearance is not None and knob.edit_clearance > clearance
+
+
+def _by_group(judge: TenantJudge) -> list[Knob]:
+    order = list(dict.fromkeys(knob.group for knob in judge.catalogue))
+    return sorted(judge.catalogue, key=lambda knob: order.index(knob.group))
+
+
+def _matter(
+    judgement: Judgement, knob: Knob, cause: Matter | None, clearance: int | None
+) -> Matter:
+    name = knob.name
+    if name in judgement.understood.faults:
+        return FAULTY
+    if is_locked(knob, clearance):
+        return LOCKED
+    if name in judgement.understood.edited:
+        return _CAUSES[Cause.EDIT]
+    if cause:
+        return cause
+    counting = [one for one in judgement.of(name) if one.counts]
+    if any(one.severity is Severity.ERROR for one in counting):
+        return REFUSED
+    return WARNS if any(one.severity is Severity.WARNING for one in counting) else QUIET
+
+
+def _repo_text(judge: TenantJudge, knob: Knob) -> str:
+    effective = judge.effective
+    if effective is None:
+        return UNSET
+    if knob.name in effective.desired:
+        return spelled(effective.desired[knob.name])
+    origin = effective.origin(knob.name)
+    return _short(zero_text(knob, origin.literal)) if origin else UNSET
+
+
+def _short(text: str) -> str:
+    """A zero and the default that it means, in less room: `0 = 0.3`."""
+    return text.replace(" = default ", " = ")
+
+
+def _value(value: object) -> str:
+    return UNSET if value is None else spelled(value)
+
+
+class Column(NamedTuple):
+    """One column: its title, its width, and the rows' field."""
+
+    title: str
+    field: str
+    width: int
+
+
+_LEAST: Final = {"repo": 8, "draft": 9, "live": 8}
+"""So wide are columns at least, so that nothing moves while somebody types."""
+
+
+def columns(rows: Sequence[KnobRow], width: int) -> list[Column]:
+    """The columns that fit: below 100 columns default and range stand in the pane alone.
+
+    Args:
+        rows: The rows.
+        width: Columns of the screen.
+    """
+    names = max((cell_len(printable(row.knob.name)) for row in rows), default=4)
+    fields = ["repo", "draft", "live", "effective"]
+    room = width - 3 - 10
+    extra = width >= 100
+    if extra:
+        fields += ["default", "range"]
+    names = min(names, max(room - 9 * len(fields), 12))
+    each = max((room - names - len(fields) - 1) // len(fields), 6)
+    found = [Column("knob", "name", names)]
+    for field in fields:
+        longest = max((cell_len(_field(row, field)) for row in rows), default=0)
+        least = _LEAST.get(field, len(field))
+        found.append(Column(field, field, min(max(longest, least), max(each, least))))
+    return found
+
+
+def head_line(shown: Sequence[Column]) -> Line:
+    """The titles of the columns."""
+    return ((_joined(["   "], [(column.title, column.width) for column in shown]), "muted"),)
+
+
+def row_line(
+    row: KnobRow, shown: Sequence[Column], *, chosen: bool, typing: str | None = None
+) -> Line:
+    """One row.
+
+    Args:
+        row: The row.
+        shown: The columns.
+        chosen: Whether the cursor is on it.
+        typing: What stands in the field now, where it is being edited.
+    """
+    cells = [(_field(row, column.field), column.width) for column in shown]
+    at = next(index for index, column in enumerate(shown) if column.field == "draft")
+    if typing is not None:
+        cells[at] = (_end(f"{typing}_", cells[at][1]), cells[at][1])
+    mark = f"{'>' if chosen else ' '}{row.matter.sign} "
+    before, after = _joined([mark], cells[:at]), _joined([], cells[at + 1 :])
+    role = row.matter.role
+    base: Role = "strong" if chosen else ""
+    return (
+        (before, base),
+        (_sized(*cells[at]) + " ", "reverse" if typing is not None else role or base),
+        (after, base),
+        (row.matter.word, role),
+    )
+
+
+def table_lines(rows: Sequence[KnobRow]) -> Iterator[KnobRow | str]:
+    """The rows with the name of each group above it; none where the schema has no groups."""
+    for group, within in groupby(rows, key=lambda row: row.knob.group):
+        if group:
+            yield group
+        yield from within
+
+
+def _field(row: KnobRow, field: str) -> str:
+    match field:
+        case "name":
+            return printable(row.knob.name)
+        case "default":
+            return printable(spelled(row.knob.default))
+        case "range":
+            return printable(row.knob.range_text.replace(" .. ", ".."))
+        case _:
+            return printable(getattr(row, field))
+
+
+def _joined(start: list[str], cells: Sequence[tuple[str, int]]) -> str:
+    return "".join([*start, *(f"{_sized(text, width)} " for text, width in cells)])
+
+
+def _sized(text: str, width: int) -> str:
+    """Cut or fill to a number of columns of the terminal, and say where it was cut."""
+    if cell_len(text) > width:
+        return set_cell_size(text, width - 1) + "…"
+    return set_cell_size(text, width)
+
+
+def _end(text: str, width: int) -> str:
+    """The end of a text that is longer than its place: where somebody types."""
+    while cell_len(text) > width:
+        text = text[1:]
+    return text
