@@ -25,7 +25,7 @@ from knobctl.diagnosis.unwrapping import MAX_BYTES
 from knobctl.errors import AnswerError, InputError, UsageError
 from knobctl.knobs.asked_setup import typed_floor
 from knobctl.report.diagnosis import Drawing
-from knobctl.report.histogram import Shading
+from knobctl.report.plot_parts import Ink
 from knobctl.text import visible
 
 if TYPE_CHECKING:
@@ -215,6 +215,6 @@ def _drawing(session: Session) -> Drawing:
     dumb = os.environ.get("TERM") == "dumb"
     encoding = getattr(sys.stdout, "encoding", None)
     return Drawing(
-        shading=Shading.ASCII if dumb else Shading.for_encoding(encoding),
+        ink=Ink.ASCII if dumb else Ink.for_encoding(encoding),
         colored=session.settings.colored(sys.stdout),
     )

@@ -17,10 +17,10 @@ from knobctl.report.histogram import (
     CEILING,
     FLOOR,
     Mark,
-    Shading,
     bands_of,
     histogram,
 )
+from knobctl.report.plot_parts import Ink
 from knobctl.report.reach import wrapped
 from knobctl.text import count, visible
 
@@ -38,7 +38,7 @@ _SHOWN_CEILINGS: Final = 6
 class Drawing:
     """How a terminal wants its pictures."""
 
-    shading: Shading = Shading.BLOCKS
+    ink: Ink = Ink.FINE
     colored: bool = False
 
 
@@ -132,7 +132,7 @@ def picture(diagnosis: Diagnosis, *, drawing: Drawing) -> str:
     bands, _ = shown_bands(diagnosis.case.answer)
     if not any(bands):
         return ""
-    return histogram(bands, marks(diagnosis), shading=drawing.shading, colored=drawing.colored)
+    return histogram(bands, marks(diagnosis), ink=drawing.ink, colored=drawing.colored)
 
 
 def shown_bands(answer: Answer) -> tuple[Sequence[int], str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import textwrap
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from knobctl.report.plot import upright
+from knobctl.report.plot_parts import Ink
 from knobctl.text import visible
 
 if TYPE_CHECKING:
@@ -28,22 +29,6 @@ CEILING: Final = "|"
 _TENTH: Final = COLUMNS // 10
 _EDGE: Final = Fraction(1, 10**9)
 """A double this near above an edge is meant to be on it: 0.35 * 20 is a little more than 7."""
-
-
-class Shading(StrEnum):
-    """The characters of a bar's top, from the least that shows to a full cell."""
-
-    BLOCKS = "▁▂▃▄▅▆▇█"
-    ASCII = ".:#"
-
-    @classmethod
-    def for_encoding(cls, encoding: str | None) -> Shading:
-        """The finest that a stream can carry."""
-        try:
-            cls.BLOCKS.value.encode(encoding or "ascii")
-        except (UnicodeEncodeError, LookupError):
-            return cls.ASCII
-        return cls.BLOCKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +65,7 @@ def histogram(
     marks: Sequence[Mark] = (),
     *,
     height: int = 3,
-    shading: Shading = Shading.BLOCKS,
+    ink: Ink = Ink.FINE,
     colored: bool = False,
 ) -> str:
     """Draw bands as bars, under them an axis with the marks, the scale and a legend.
@@ -89,7 +74,7 @@ def histogram(
         bands: `BANDS` counts, each >= 0. A band that holds anything shows, however small its part.
         marks: What to point at; of two in one column the later one is drawn, the legend has both.
         height: Rows of the bars.
-        shading: The characters of the bars.
+        ink: The characters of the bars.
         colored: Whether what lies under the floor is dimmed.
 
     Raises:
@@ -99,7 +84,8 @@ def histogram(
         raise ValueError(f"a histogram has {BANDS} bands, none of them negative")
     signs = {column_of(mark.at): mark.sign for mark in marks}
     ruled = {at for at, sign in signs.items() if sign == CEILING}
-    rows = [_row(bands, row, height, shading, ruled) for row in reversed(range(height))]
+    cells = [number for number in bands for _ in range(BAND_COLUMNS)]
+    rows = [_ruled(row, ruled) for row in upright(cells, height=height, ink=ink)]
     floors = [at for at, sign in signs.items() if sign == FLOOR]
     if colored and floors:
         rows = [_dimmed(row.rstrip(), max(floors) + 1) for row in rows]
@@ -113,19 +99,9 @@ def _dimmed(row: str, until: int) -> str:
     return click.style(row[:until], dim=True) + row[until:] if row else row
 
 
-def _row(
-    bands: Sequence[int], row: int, height: int, shading: Shading, ruled: Collection[int]
-) -> str:
-    """One row of the bars, counted from below; a ceiling shows where no bar stands."""
-    top, levels = max(*bands, 1), len(shading)
-    cells: list[str] = []
-    for number in bands:
-        steps = -(-number * height * levels // top)
-        level = min(max(steps - row * levels, 0), levels)
-        cells += [shading[level - 1] if level else " "] * BAND_COLUMNS
-    return "".join(
-        CEILING if cell == " " and at in ruled else cell for at, cell in enumerate(cells)
-    )
+def _ruled(row: str, ruled: Collection[int]) -> str:
+    """One row of the bars; a ceiling shows where no bar stands."""
+    return "".join(CEILING if cell == " " and at in ruled else cell for at, cell in enumerate(row))
 
 
 def _legend(marks: Sequence[Mark]) -> list[str]:

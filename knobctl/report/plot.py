@@ -70,7 +70,7 @@ class Frame:
 
     def head(self) -> list[Row]:
         """The title."""
-        return [((printable(self.title)[: self.width], Role.TITLE),)]
+        return said(self.title, self.width, Role.TITLE)
 
     def foot(self) -> list[Row]:
         """The sentence."""
@@ -127,19 +127,19 @@ def _drawn(
     across, down = (2, 4) if fine else (1, 1)
     levels = frame.height * down
     dots: dict[tuple[int, int], int] = {}
-    few = len(curve.scores) < FEW
+    few, second = len(curve.scores) < FEW, curve.role is Role.OTHER
     for dot in range(scores.columns * across):
         left = scores.most * dot / (scores.columns * across)
         right = scores.most * (dot + 1) / (scores.columns * across)
-        if right < curve.known_from:
+        if right < curve.known_from or (second and fine and dot % 2):  # the second one is dotted
             continue
         low, high = (_level(curve.at(edge), top, levels) for edge in (left, right))
-        touched = _points(curve, (left, right), top, levels) if few else range(low, high + 1)
+        line = range(low, high + 1, 2 if second and fine else 1)
+        touched = _points(curve, (left, right), top, levels) if few else line
         for level in touched:
             from_top = levels - 1 - level
             cell = (from_top // down, dot // across)
             dots[cell] = dots.get(cell, 0) | _BRAILLE[from_top % down][dot % across]
-    second = curve.role is Role.OTHER
     sign = "o" if second else "*"
     return {cell: (chr(0x2800 + bits) if fine else sign, curve.role) for cell, bits in dots.items()}
 

@@ -13,7 +13,7 @@ from knobctl.diagnosis.reading import from_object
 from knobctl.fusion import exact
 from knobctl.knobs import load_catalogue
 from knobctl.report.diagnosis import Drawing, diagnoses_json, diagnoses_text, diagnosis_text
-from knobctl.report.histogram import Shading
+from knobctl.report.plot_parts import Ink
 from tests.cli.outputs import faults_of
 from tests.diagnosis.answers import CASES, FIELD_REPORT, Shown, rankers, search
 
@@ -64,7 +64,7 @@ def test_the_data_has_the_verdict_and_the_remarks_by_their_ids(name: str) -> Non
 
 def test_without_blocks_the_picture_is_ascii() -> None:
     """A log or a terminal of another encoding mangles nothing."""
-    drawing = Drawing(shading=Shading.ASCII)
+    drawing = Drawing(ink=Ink.ASCII)
     text = diagnosis_text(diagnosed(CASES["search-inherited-floor"]), drawing=drawing)
     assert text.isascii()
 

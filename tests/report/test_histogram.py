@@ -15,11 +15,11 @@ from knobctl.report.histogram import (
     COLUMNS,
     FLOOR,
     Mark,
-    Shading,
     bands_of,
     column_of,
     histogram,
 )
+from knobctl.report.plot_parts import Ink
 
 THIRD = Mark(Fraction(1, 3), CEILING, "1/3")
 TWO_THIRDS = Mark(Fraction(2, 3), CEILING, "2/3")
@@ -43,28 +43,26 @@ def test_the_picture_reads_as_agreed() -> None:
 
 def test_a_log_gets_ascii() -> None:
     """The same picture without a character that a narrow encoding lacks."""
-    drawn = histogram([1] * BANDS, [THIRD], shading=Shading.ASCII)
+    drawn = histogram([1] * BANDS, [THIRD], ink=Ink.ASCII)
     assert drawn.isascii()
     assert drawn.splitlines()[2] == "  " + "#" * COLUMNS
 
 
 @pytest.mark.parametrize(
-    ("encoding", "shading"),
+    ("encoding", "ink"),
     [
-        ("utf-8", Shading.BLOCKS),
-        ("UTF-8", Shading.BLOCKS),
-        ("ascii", Shading.ASCII),
-        ("latin-1", Shading.ASCII),
-        ("cp1252", Shading.ASCII),
-        ("no such", Shading.ASCII),
-        (None, Shading.ASCII),
+        ("utf-8", Ink.FINE),
+        ("UTF-8", Ink.FINE),
+        ("ascii", Ink.ASCII),
+        ("latin-1", Ink.ASCII),
+        ("cp1252", Ink.ASCII),
+        ("no such", Ink.ASCII),
+        (None, Ink.ASCII),
     ],
 )
-def test_the_characters_are_what_the_stream_can_carry(
-    encoding: str | None, shading: Shading
-) -> None:
+def test_the_characters_are_what_the_stream_can_carry(encoding: str | None, ink: Ink) -> None:
     """Blocks only where they arrive."""
-    assert Shading.for_encoding(encoding) is shading
+    assert Ink.for_encoding(encoding) is ink
 
 
 @pytest.mark.parametrize(
@@ -93,26 +91,20 @@ def test_every_score_of_the_scale_is_in_one_band(scores: list[float]) -> None:
     assert sum(bands_of(scores)) == sum(0 < score <= 1 for score in scores)
 
 
-@given(
-    BANDS_GIVEN, st.lists(SCORES, max_size=4), SCORES, st.integers(1, 8), st.sampled_from(Shading)
-)
+@given(BANDS_GIVEN, st.lists(SCORES, max_size=4), SCORES, st.integers(1, 8), st.sampled_from(Ink))
 def test_every_band_and_every_mark_is_where_it_belongs(
-    bands: list[int], ceilings: list[Fraction], floor: Fraction, height: int, shading: Shading
+    bands: list[int], ceilings: list[Fraction], floor: Fraction, height: int, ink: Ink
 ) -> None:
     """A band shows if and only if it holds something, higher ones no lower; marks stand in their column."""
     marks = [Mark(at, CEILING, str(at)) for at in ceilings] + [Mark(floor, FLOOR, "floor")]
-    lines = [
-        line[2:] for line in histogram(bands, marks, height=height, shading=shading).splitlines()
-    ]
+    lines = [line[2:] for line in histogram(bands, marks, height=height, ink=ink).splitlines()]
     rows, axis, scale = lines[:height], lines[height], lines[height + 1]
     assert max(map(len, lines)) <= 78
     assert len(axis) == COLUMNS
     assert axis[column_of(floor)] == FLOOR
     assert all(axis[column_of(at)] in {CEILING, FLOOR} for at in ceilings)
     assert scale.index("0.5") == COLUMNS // 2
-    filled = [
-        sum(row.ljust(COLUMNS)[at * 3] in shading.value for row in rows) for at in range(BANDS)
-    ]
+    filled = [sum(row.ljust(COLUMNS)[at * 3] in ink.levels for row in rows) for at in range(BANDS)]
     assert [bool(cells) for cells in filled] == [bool(number) for number in bands]
     assert all(
         filled[one] <= filled[other]
