@@ -25,6 +25,14 @@ from knobctl.errors import ExitCode
     help="Start from this tenant's documents in PATH.",
     shell_complete=complete_tenants,
 )
+@click.option("--plot", is_flag=True, help="Draw it instead: bars of what passes.")
+@click.option(
+    "--evidence",
+    metavar="FILE",
+    type=click.Path(),
+    help="Draw what this file of recorded scores says of the floor too.",
+)
+@click.option("--ascii", "plain", is_flag=True, help="Draw with ASCII characters alone.")
 @common_options()
 def command(
     settings: Settings,
@@ -34,12 +42,17 @@ def command(
     weights: str | None,
     depths: str | None,
     tenant: str | None,
+    plot: bool,
+    evidence: str | None,
+    plain: bool,
 ) -> ExitCode:
     """Ceilings, deepest passing ranks and edges of a floor, for every set of live rankers.
 
-    What is not given is the platform default, or what the tenant's documents resolve to.
+    What is not given is the platform default, or what the tenant's documents resolve to. Recorded
+    scores hold only for the rankers, weights and rank constant that they were measured with.
     """
     from knobctl.cli.asking import surroundings
+    from knobctl.cli.plotting import floor_view, plotted
     from knobctl.fusion import reach
     from knobctl.knobs.asked_setup import Asked, asked_setup
     from knobctl.report.reach import reach_json, reach_text
@@ -47,10 +60,16 @@ def command(
     around = surroundings(settings, tenant, paths)
     asked = Asked(floor=floor, k=rank_constant, weights=weights, depths=depths)
     reached = reach(asked_setup(around.catalogue, around.values, around.exact, asked))
+    view = floor_view(reached, around, evidence)
+    draws = plot or plain or evidence
     settings.answer(
         {
-            "text": lambda: reach_text(reached, title=around.title),
-            "json": lambda: json.dumps(reach_json(reached, tenant=tenant), indent=2),
+            "text": lambda: (
+                plotted(settings, view, title=around.title, plain=plain)
+                if draws
+                else reach_text(reached, title=around.title)
+            ),
+            "json": lambda: json.dumps(reach_json(reached, tenant=tenant, view=view), indent=2),
         }
     )
     return ExitCode.OK

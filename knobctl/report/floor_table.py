@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from knobctl.evidence.curve import histogram
 from knobctl.evidence.recording import Label
@@ -20,19 +20,23 @@ if TYPE_CHECKING:
     from knobctl.evidence.curve import RefusalCurve
     from knobctl.report.floor_view import FloorView
 
-BANDS = 50
+BANDS: Final = 50
 """Of the scores in a CSV file."""
 
 
 def floor_table(view: FloorView) -> str:
-    """What each floor lets through and refuses, those that the plots point at among them; then the reach."""
+    """What each floor lets through and refuses, those that the plots point at among them; then the reach.
+
+    Of all questions how many get no context; of answerable ones how many are lost, of unanswerable ones
+    how many pass; each with how many there are.
+    """
     pointed = {
         mark.at: ", ".join(one.label for one in marks(view) if one.at == mark.at)
         for mark in marks(view)
     }
     floors = sorted({*_even(view, 20), *pointed})
     first = view.reached.enabled[0]
-    head = ["floor", f"{visible(first)} alone passes", *_heads(view), ""]
+    head = ["floor", f"{visible(first)} alone", *_heads(view), ""]
     lines = [head]
     for floor in floors:
         under = view.reached.under_floor(floor)
@@ -48,16 +52,17 @@ def floor_table(view: FloorView) -> str:
 
 
 def _heads(view: FloorView) -> Iterator[str]:
-    for label, _ in _curves(view):
+    for label, curve in _curves(view):
         match label:
             case Label.ANSWERABLE:
-                yield "answerable lost"
+                what = "lost"
             case Label.UNANSWERABLE:
-                yield "unanswerable passed"
+                what = "passed"
             case None:
-                yield "get no context"
-            case str():
-                yield f"{visible(label)}"
+                what = "no context"
+            case name:
+                what = visible(name)
+        yield f"{what} /{curve.counted:,}"
 
 
 def _curves(view: FloorView) -> Iterator[tuple[Label | str | None, RefusalCurve]]:
@@ -74,7 +79,8 @@ def _cell(curve: RefusalCurve, floor: Fraction, label: Label | str | None) -> st
     number = curve.refused(floor)
     if label is Label.UNANSWERABLE:
         number = curve.counted - number
-    return f"{number:,} of {curve.counted:,}  {number / curve.counted:>6.1%}"
+    wide = len(f"{curve.counted:,}")
+    return f"{number:>{wide},} {number / curve.counted:>6.1%}"
 
 
 def _even(view: FloorView, parts: int) -> Iterator[Fraction]:

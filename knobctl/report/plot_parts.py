@@ -6,7 +6,9 @@ import math
 import textwrap
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import click
 
 from knobctl.fusion.numbers import number_text
 from knobctl.text import printable
@@ -253,6 +255,27 @@ def said(text: str, width: int, role: Role = Role.PLAIN) -> list[Row]:
     return [
         ((line, role),) for line in textwrap.wrap(printable(text), width, break_on_hyphens=False)
     ]
+
+
+_STYLES: Final[dict[Role, dict[str, Any]]] = {
+    Role.TITLE: {"bold": True},
+    Role.AXIS: {"dim": True},
+    Role.OTHER: {"fg": "cyan"},
+    Role.CUT: {"fg": "red"},
+    Role.FLOOR: {"bold": True},
+    Role.CEILING: {"dim": True},
+}
+
+
+def colored_text_of(rows: Iterable[Row]) -> str:
+    """The rows for a terminal with colours, which repeat what signs and words say."""
+    return "\n".join(
+        "".join(
+            click.style(text, **_STYLES[role]) if role in _STYLES and text.strip() else text
+            for text, role in row
+        )
+        for row in rows
+    )
 
 
 def text_of(rows: Iterable[Row]) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from knobctl.fusion import Reach, Row, Setup
     from knobctl.fusion.row import Names
+    from knobctl.report.floor_view import FloorView
 
 WIDTH: Final = 80
 
@@ -142,8 +143,19 @@ def paragraphs(texts: Iterable[str]) -> str:
     return "\n".join(wrapped(text) for text in texts)
 
 
-def reach_json(reached: Reach, *, tenant: str | None = None) -> dict[str, Any]:
-    """Everything as data; fractions as text, with the nearest double beside them."""
+def reach_json(
+    reached: Reach, *, tenant: str | None = None, view: FloorView | None = None
+) -> dict[str, Any]:
+    """Everything as data; fractions as text, with the nearest double beside them.
+
+    Args:
+        reached: What is told.
+        tenant: Whose values they are.
+        view: The same floor beside what was recorded.
+    """
+    from knobctl.report.evidence_json import evidence_json
+
+    recorded = view and view.measured
     return {
         "version": 1,
         "command": "reach",
@@ -152,6 +164,7 @@ def reach_json(reached: Reach, *, tenant: str | None = None) -> dict[str, Any]:
         "tenant": tenant,
         **reach_facts(reached),
         "notes": notes(reached),
+        **({"evidence": evidence_json(recorded, reached.setup.floor)} if recorded else {}),
     }
 
 
