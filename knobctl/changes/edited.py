@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from knobctl.changes.file_edits import FileEdit
 from knobctl.changes.stand_in import judging
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.reader import read_bytes
@@ -54,6 +55,54 @@ def read_edited(raw: bytes, subject: Subject) -> Edited:
         written = document.written(catalogue)
         knobs = catalogue.canonical({name: one.value for name, one in written.items()})
     return Edited(knobs=knobs, report=validate_repository(judged))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditedFile:
+    """What an edited file asks for of one of its tenants."""
+
+    desired: Mapping[str, KnobValue]
+    """The canonical set that its document and layers come to; only to be used where the report has no errors."""
+    literals: Mapping[str, str]
+    """By knob that the document itself writes, how."""
+    edit: FileEdit
+    report: Report
+
+
+def read_edited_file(raw: bytes, before: bytes, subject: Subject) -> EditedFile:
+    """Read a tenant's file as a person edited it: the same documents, the tenant's in its place.
+
+    Args:
+        raw: The text as saved.
+        before: The file as it lies on the disk.
+        subject: Whose document is meant; it has one.
+    """
+    from knobctl.checks import validate_repository
+
+    document, repository = subject.document, subject.repository
+    assert document is not None
+    text = read_bytes(raw, document.source)
+    found = sort_documents(text, named=True)
+    own = [one for one in found.documents if one.index == document.index]
+    findings = list(found.findings)
+    desired: Mapping[str, KnobValue] = {}
+    literals: Mapping[str, str] = {}
+    if own and own[0].name == document.name:
+        effective = repository.effective(own[0])
+        desired = effective.desired
+        literals = {name: one.literal for name, one in own[0].written(repository.catalogue).items()}
+    elif not text.troubles:
+        findings.append(_stray(f"{document.name} must stand here", text.location(0), None))
+    judged = replace(judging(repository, found.documents), findings=findings)
+    edit = FileEdit(
+        path=repository.root / repository.names[document.source],
+        name=document.source,
+        before=before,
+        after=raw,
+        tenants=(document.name,),
+    )
+    report = validate_repository(judged)
+    return EditedFile(desired=desired, literals=literals, edit=edit, report=report)
 
 
 def _strays(

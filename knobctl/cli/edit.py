@@ -9,7 +9,7 @@ import click
 
 from knobctl.cli.changing import Place, Request, change_tenant, subject_of
 from knobctl.cli.consent import confirmed, has_terminal, require_consent
-from knobctl.cli.editors import KeptText, editor_command, keep_text
+from knobctl.cli.editors import KeptText, editor_command, keep_text, run_editor
 from knobctl.cli.options import Settings, common_options
 from knobctl.cli.push_options import PushOptions, consent_options
 from knobctl.cli.selection import complete_tenants
@@ -107,7 +107,7 @@ def _edited(
     from knobctl.changes.single import LiveChange, check_live_changes
 
     while True:
-        draft.edit(editor)
+        run_editor(editor, draft.path)
         raw = draft.saved()
         if raw == draft.original:
             return None

@@ -42,15 +42,6 @@ class KeptText:
         except FileNotFoundError:
             return b""
 
-    def edit(self, editor: list[str]) -> None:
-        """Let a person edit it, and wait until they are done.
-
-        Raises:
-            RefusedError: If the editor failed.
-            UsageError: If it cannot be started.
-        """
-        _run(editor, self.path)
-
     def finished(self, code: ExitCode) -> ExitCode:
         """Note that the text is no longer needed, if all went well."""
         self.done = code is ExitCode.OK
@@ -114,7 +105,13 @@ def editor_command() -> list[str]:
     raise UsageError("there is no editor", hint="name one: EDITOR=...")
 
 
-def _run(editor: list[str], path: Path) -> None:
+def run_editor(editor: list[str], path: Path) -> None:
+    """Let a person edit a file, and wait until they are done.
+
+    Raises:
+        RefusedError: If the editor failed.
+        UsageError: If it cannot be started.
+    """
     sys.stdout.flush()
     with _signals_for_the_editor() as asked:
         try:

@@ -12,11 +12,16 @@ from knobctl.engine.target import EMBEDDED
 from knobctl.tui.workplace import Where
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from knobctl.changes.file_edits import FileEdit
     from knobctl.changes.limits import Limits
+    from knobctl.changes.news import Begun, Halted, News
+    from knobctl.changes.outcomes import TenantOutcome
     from knobctl.changes.single import Subject
+    from knobctl.changes.tenant_proposal import Acknowledged, Carried, TenantProposal, Wanted
+    from knobctl.changes.witness import Witness
     from knobctl.cli.draft_folder import DraftFolder
     from knobctl.cli.session import Session
     from knobctl.documents.model import Document
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
     from knobctl.engine.interface import LiveSet
     from knobctl.knobs import Catalogue
     from knobctl.tui.draft import Draft
+    from knobctl.tui.workplace import KeptText
 
 
 class SessionWorkplace:
@@ -102,6 +108,33 @@ class SessionWorkplace:
         with self._opening:
             self._read, self._claims, self._names = None, {}, ()
 
+    def propose(self, wanted: Wanted) -> TenantProposal:
+        """See `Workplace.propose`."""
+        from knobctl.cli.tenant_push import propose
+
+        return propose(self._session, wanted)
+
+    def carry_out(
+        self,
+        found: TenantProposal,
+        said: Acknowledged,
+        tell: Callable[[News | Begun | Halted], object],
+    ) -> Carried:
+        """See `Workplace.carry_out`."""
+        from knobctl.cli.tenant_push import carry
+
+        return carry(self._session, found, said, tell)
+
+    def event_of(self, found: TenantProposal, outcome: TenantOutcome) -> Witness:
+        """See `Workplace.event_of`."""
+        from knobctl.cli.tenant_push import witnessed
+
+        return witnessed(self._session, found, outcome)
+
+    def stop_pushes(self) -> None:
+        """See `Workplace.stop_pushes`."""
+        self._session.stop.set()
+
     def draft(self, tenant: str) -> Draft | None:
         """See `Workplace.draft`."""
         return self._drafts.find(tenant)
@@ -113,6 +146,26 @@ class SessionWorkplace:
     def drafted(self) -> Sequence[str]:
         """See `Workplace.drafted`."""
         return self._drafts.tenants()
+
+    def keep_text(self, tenant: str, text: bytes) -> KeptText:
+        """See `Workplace.keep_text`."""
+        from knobctl.cli.editors import keep_text
+
+        return keep_text(self._session.state_folder / "edits", tenant, text)
+
+    def edit(self, kept: KeptText) -> None:
+        """See `Workplace.edit`."""
+        from knobctl.cli.editors import editor_command, run_editor
+
+        run_editor(editor_command(), kept.path)
+
+    def write_file(self, edit: FileEdit) -> None:
+        """See `Workplace.write_file`."""
+        from knobctl.changes.file_edits import prove_edits
+
+        prove_edits([edit])
+        edit.write()
+        self.reload()
 
     @cached_property
     def _drafts(self) -> DraftFolder:

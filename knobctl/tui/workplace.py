@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
+    from pathlib import Path
 
+    from knobctl.changes.file_edits import FileEdit
     from knobctl.changes.limits import Limits
+    from knobctl.changes.news import Begun, Halted, News
+    from knobctl.changes.outcomes import TenantOutcome
     from knobctl.changes.single import Subject
+    from knobctl.changes.tenant_proposal import Acknowledged, Carried, TenantProposal, Wanted
+    from knobctl.changes.witness import Witness
     from knobctl.documents.repository import Repository
     from knobctl.engine.interface import LiveSet
     from knobctl.knobs import Catalogue
@@ -34,6 +40,27 @@ class Where:
     """The options that another command needs to come to the same engine, as text to append."""
     read_only: bool
     """Whether nothing may be written, armed or not."""
+
+
+class KeptText(Protocol):
+    """A text in a file of the user's, where an editor finds it; it stays there until it is needed no more."""
+
+    done: bool
+    """Whether it is needed no more."""
+
+    @property
+    def path(self) -> Path:
+        """Where it lies."""
+
+    @property
+    def original(self) -> bytes:
+        """The text as it was put there."""
+
+    def saved(self) -> bytes:
+        """The text as it stands now; nothing where the file was taken away."""
+
+    def left(self) -> Path | None:
+        """Take the file away if it is done, or as it was; where it stays, say so."""
 
 
 class Workplace(Protocol):
@@ -80,6 +107,15 @@ class Workplace(Protocol):
     def drafted(self) -> Sequence[str]:
         """The tenants of this engine that have a draft."""
 
+    def keep_text(self, tenant: str, text: bytes) -> KeptText:
+        """Put a text where an editor finds it."""
+
+    def edit(self, kept: KeptText) -> None:
+        """Let the user's editor edit a text, and wait for it; the terminal must be given up before."""
+
+    def write_file(self, edit: FileEdit) -> None:
+        """Edit a file as `set --file` does, and have the documents read anew."""
+
     @property
     def engine_key(self) -> str:
         """The engine, spelled so that it means the same wherever a session begins."""
@@ -89,3 +125,30 @@ class Workplace(Protocol):
 
     def revision(self) -> str:
         """What the documents' checkout stands at: `main@3f2c1a9`; empty outside Git."""
+
+    def propose(self, wanted: Wanted) -> TenantProposal:
+        """Check, plan and judge what a tenant's set shall become; nothing is written."""
+
+    def carry_out(
+        self,
+        found: TenantProposal,
+        said: Acknowledged,
+        tell: Callable[[News | Begun | Halted], object],
+    ) -> Carried:
+        """Write what was proposed, as a command does: journal, write, read back, then the file.
+
+        Args:
+            found: What was shown.
+            said: What was acknowledged of it.
+            tell: Hears of each step, in whatever thread takes it.
+
+        Raises:
+            RefusedError: If a guard stops it that nobody acknowledged; nothing was written.
+            ConflictError: If a file was changed meanwhile; nothing was written.
+        """
+
+    def event_of(self, found: TenantProposal, outcome: TenantOutcome) -> Witness:
+        """Wait for the audit event of a write, and compare it with what was planned."""
+
+    def stop_pushes(self) -> None:
+        """Let nothing more be sent, for good: the writes in flight are finished."""
