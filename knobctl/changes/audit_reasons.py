@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _TICKET: Final = re.compile(r"[!-Z\\^-~]{1,100}")
-_TAGS: Final = ("[ticket:", "[allowed:")
+_TAGS: Final = ("[ticket:", "[allowed:", "[acknowledged:")
 """How what knobctl itself puts into an audit reason begins."""
 
 
@@ -21,6 +21,12 @@ def audit_reason(given: str | None, ticket: str | None, allowed: Sequence[str] =
     parts += [f"[ticket: {ticket}]"] if ticket else []
     parts += [f"[allowed: {', '.join(allowed)}]"] if allowed else []
     return " ".join(filter(None, parts))
+
+
+def with_acknowledged(reason: str, rules: Sequence[str]) -> str:
+    """A reason, with the warnings that somebody acknowledged one by one: `why [acknowledged: floor-above-...]`."""
+    told = ", ".join(dict.fromkeys(rules))
+    return f"{reason} [acknowledged: {told}]".strip() if told else reason
 
 
 def read_ticket(text: str) -> str:

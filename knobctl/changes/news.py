@@ -20,6 +20,20 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """The journal of a run stands on the disk; nothing is sent yet."""
+
+    run: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Halted:
+    """The emergency stop ends a run."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class News:
     """One step of one tenant's write."""
 

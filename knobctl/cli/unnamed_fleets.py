@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from knobctl.changes.plan import Plan
     from knobctl.cli.session import Session
@@ -22,10 +22,17 @@ def tell_unnamed_fleets(
     documents: Iterable[Document],
     fleet: Document | None,
 ) -> None:
-    """Tell which fleets have tenants that are about to change, where none applies.
+    """Tell which fleets have tenants that are about to change, where none applies; see `unnamed_fleets`."""
+    for words in unnamed_fleets(repository, documents, fleet):
+        session.notice(words)
+
+
+def unnamed_fleets(
+    repository: Repository, documents: Iterable[Document], fleet: Document | None
+) -> Iterator[str]:
+    """Say which fleets have tenants that are about to change, where none applies.
 
     Args:
-        session: The command's surroundings.
         repository: Where the fleets stand.
         documents: Of the tenants that would change.
         fleet: The fleet that applies.
@@ -35,7 +42,7 @@ def tell_unnamed_fleets(
     found = Counter(one for document in documents for one in repository.fleets_of(document))
     for over, number in found.items():
         place = visible(f"{over.source}:{over.location().line}")
-        session.notice(
+        yield (
             f"{count(number, 'tenant')} of fleet {over.name} ({place}) would change without its limits; "
             f"they hold with --fleet {over.name}"
         )
