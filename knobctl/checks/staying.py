@@ -50,14 +50,18 @@ class Staying:
 
     def is_settled(self, tenant: Document) -> bool:
         """Whether the index knows what is said of a tenant, and no error is."""
-        filing = self._filing
-        if filing is None or tenant.name not in self.names or tenant.evidence:
-            return False
-        verdict = self._ground_of(tenant, filing)[1].get(filing.content_of(tenant) or "")
+        verdict = self.known(tenant) if tenant.name in self.names else None
         if verdict is None or _ERROR in verdict.counts:
             return False
         self._known.append(verdict)
         return True
+
+    def known(self, tenant: Document) -> Verdict | None:
+        """What the index knows of what is said of a tenant; None where it knows nothing."""
+        filing = self._filing
+        if filing is None or tenant.evidence:
+            return None
+        return self._ground_of(tenant, filing)[1].get(filing.content_of(tenant) or "")
 
     def finish(self) -> None:
         """Count what the index knew, and note which waivers have a use by it."""
@@ -79,20 +83,24 @@ class Staying:
         Returns:
             What is to be told: errors.
         """
+        counting = [one for one in self.judged(subject, findings) if one.counts]
+        counts = Counter(one.severity.value for one in counting)
+        del counts[_ERROR]
+        self.counts.update(counts)
+        return [one for one in counting if one.severity is Severity.ERROR]
+
+    def judged(self, subject: Subject, findings: list[Finding]) -> list[Finding]:
+        """Let the index know what was said of a tenant just now; gives it weighed, with the waivers that cover it."""
         tenant = subject.document
         self._waiving.noted.clear()
         told = self._now.weighed(self._waiving.waived(findings, tenant, subject.exact))
-        counting = [one for one in told if one.counts]
-        errors = [one for one in counting if one.severity is Severity.ERROR]
-        counts = Counter(one.severity.value for one in counting)
+        counts = Counter(one.severity.value for one in told if one.counts)
         verdict = Verdict(dict(counts), tuple(dict.fromkeys(self._waiving.noted)))
         filing = self._filing
         content = filing and filing.content_of(tenant)
         if filing and content and not tenant.evidence:
             filing.index.judge(content, self._ground_of(tenant, filing)[0], verdict)
-        del counts[_ERROR]
-        self.counts.update(counts)
-        return errors
+        return told
 
     def _ground_of(self, tenant: Document, filing: Filing) -> tuple[str, Mapping[str, Verdict]]:
         """What stands for all that a tenant is judged by besides its own document, and the verdicts by that."""
