@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from knobctl.engine.network import Network
     from knobctl.engine.pace import Pace
     from knobctl.engine.target import Target, Wanted
+    from knobctl.engine.telling import Call
 
 GIT_PLACE: Final = frozenset(
     {"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"}
@@ -68,6 +69,7 @@ class Session:
         self._opened = ExitStack()
         self._said: set[str] = set()
         self._make_room: Callable[[], None] | None = None
+        self._overhear: Callable[[Call], object] | None = None
         self._catalogue: Catalogue | None = None
         self._input_begun, self._input_ended = b"", False
 
@@ -212,9 +214,24 @@ class Session:
         rate = self.settings.rate or self.target.rate
         return Pace(rate) if rate else None
 
+    def overhear(self, tell: Callable[[Call], object]) -> None:
+        """Let somebody hear of each call of the engine; before it is asked for the first time."""
+        self._overhear = tell
+
     @cached_property
     def engine(self) -> Engine:
         """The engine, opened on first use and closed with the session."""
+        if self._overhear is None:
+            return self.unheard_engine
+        import time
+
+        from knobctl.engine.telling import TellingEngine
+
+        return TellingEngine(self.unheard_engine, self._overhear, clock=time.perf_counter)
+
+    @cached_property
+    def unheard_engine(self) -> Engine:
+        """The same engine without whoever overhears it."""
         from knobctl.engine.opening import InProcess, open_engine
 
         missing = self.target.missing_store
@@ -328,8 +345,9 @@ class Session:
 
         self._catalogue = self._catalogue or repository.catalogue
         with suppress(KnobctlError):  # it is said where the engine is asked
-            if not self.target.is_embedded and isinstance(self.engine, HttpEngine):
-                self.engine.list_ahead()
+            engine = None if self.target.is_embedded else self.unheard_engine
+            if isinstance(engine, HttpEngine):
+                engine.list_ahead()
         return self.filing(repository, files)
 
     def filing(self, repository: Repository, files: Files) -> Filing:

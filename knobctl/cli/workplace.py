@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from knobctl.cli.session import Session
     from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
-    from knobctl.engine.interface import LiveSet
+    from knobctl.engine.interface import Engine, LiveSet
     from knobctl.knobs import Catalogue
     from knobctl.tui.draft import Draft
     from knobctl.tui.workplace import KeptText
@@ -42,6 +42,10 @@ class SessionWorkplace:
         self._read: Repository | None = None
         self._claims: dict[str, list[Document]] = {}
         self._names: tuple[str, ...] = ()
+        from knobctl.tui.logbook import Logbook
+
+        self.log = Logbook(session.now)
+        session.overhear(self.log.called)
         target = session.target
         self.where = Where(
             engine=target.engine,
@@ -80,10 +84,14 @@ class SessionWorkplace:
 
     def read(self, tenant: str) -> LiveSet:
         """See `Workplace.read`."""
+        return self.engine.read(tenant)
+
+    @property
+    def engine(self) -> Engine:
+        """See `Workplace.engine`."""
         with self._opening:  # a repository may bring its own schema, and both go by one
             self.repository()
-            engine = self._session.engine
-        return engine.read(tenant)
+            return self._session.engine
 
     @property
     def catalogue(self) -> Catalogue:
@@ -189,7 +197,7 @@ class SessionWorkplace:
             return None
         from knobctl.engine.embedded import EmbeddedEngine
 
-        engine = self._session.engine
+        engine = self._session.unheard_engine
         return engine.clearance if isinstance(engine, EmbeddedEngine) else None
 
     def revision(self) -> str:

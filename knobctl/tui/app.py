@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from inspect import isawaitable
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -16,6 +15,7 @@ from knobctl.tui import themes
 from knobctl.tui.actions import EVERYWHERE, FLEET, action_called, actions_of, bindings_of
 from knobctl.tui.arming import Arming
 from knobctl.tui.commands import History
+from knobctl.tui.logbook import KINDS, Kind
 from knobctl.tui.screens.fleet import FleetScreen
 from knobctl.tui.screens.place import Place
 from knobctl.tui.ui import Told, line, lines, tell
@@ -77,8 +77,6 @@ class KnobctlApp(App[None], Working):
         self.history = History()
         self.notes: dict[str, str] = {}
         """What the header says beside the place's own notes, by whose it is: `index` of the index."""
-        self.told: deque[tuple[str, str]] = deque(maxlen=KEPT)
-        """What was told or printed, with its severity, oldest first: the log shows it."""
 
     # What happens around the places.
 
@@ -97,11 +95,13 @@ class KnobctlApp(App[None], Working):
     def on_print(self, event: events.Print) -> None:
         """Keep for the log what would have gone to standard error."""
         if event.text.strip():
-            self.told.append((event.text.strip("\n"), "information"))
+            self.workplace.log.write(Kind.NOTE, event.text)
 
     def on_told(self, event: Told) -> None:
         """Keep a message that goes away by itself."""
-        self.told.append((event.text, event.severity))
+        self.workplace.log.write(
+            KINDS[event.severity], event.text, failed=event.severity == "error"
+        )
 
     def note(self, name: str, text: str) -> None:
         """Say something in the header of every place; empty takes it back."""

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from knobctl.engine.telling import Call
@@ -37,6 +37,14 @@ class Kind(StrEnum):
     NOTE = "note"
     WARNING = "warning"
     ERROR = "error"
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "information": Kind.NOTE,
+    "warning": Kind.WARNING,
+    "error": Kind.ERROR,
+}
+"""What a message that goes away is in the log, by how grave it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from knobctl.changes.tenant_proposal import Acknowledged, Carried, TenantProposal, Wanted
     from knobctl.changes.witness import Witness
     from knobctl.documents.repository import Repository
-    from knobctl.engine.interface import LiveSet
+    from knobctl.engine.interface import Engine, LiveSet
     from knobctl.knobs import Catalogue
     from knobctl.tui.draft import Draft
+    from knobctl.tui.logbook import Logbook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +73,14 @@ class Workplace(Protocol):
     @property
     def where(self) -> Where:
         """Which engine and which documents."""
+
+    @property
+    def log(self) -> Logbook:
+        """What was asked of the outside, and what was told."""
+
+    @property
+    def engine(self) -> Engine:
+        """The engine; the first time it is opened, after the repository. Each call stands in the log."""
 
     def now(self) -> datetime:
         """The time, with its zone."""
