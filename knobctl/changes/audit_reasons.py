@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _TICKET: Final = re.compile(r"[!-Z\\^-~]{1,100}")
 _TAGS: Final = ("[ticket:", "[allowed:", "[acknowledged:")
 """How what knobctl itself puts into an audit reason begins."""
+_ADDED: Final = re.compile(r" ?\[(?P<name>ticket|allowed|acknowledged): (?P<text>[^\[\]]*)\]\Z")
 
 
 def audit_reason(given: str | None, ticket: str | None, allowed: Sequence[str] = ()) -> str:
@@ -27,6 +28,15 @@ def with_acknowledged(reason: str, rules: Sequence[str]) -> str:
     """A reason, with the warnings that somebody acknowledged one by one: `why [acknowledged: floor-above-...]`."""
     told = ", ".join(dict.fromkeys(rules))
     return f"{reason} [acknowledged: {told}]".strip() if told else reason
+
+
+def reason_parts(reason: str) -> tuple[str, dict[str, str]]:
+    """Take an audit reason apart: why, and by name what knobctl added: `ticket`, `allowed`, `acknowledged`."""
+    added: dict[str, str] = {}
+    while (found := _ADDED.search(reason)) and found["name"] not in added:
+        added[found["name"]] = found["text"]
+        reason = reason[: found.start()]
+    return reason, dict(reversed(added.items()))
 
 
 def read_ticket(text: str) -> str:

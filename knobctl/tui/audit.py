@@ -5,9 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+from knobctl.text import count, spelled
+from knobctl.tui.draft import UNSET, understand
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from knobctl.engine.verifying import Verified, Verifying
+    from knobctl.knobs import Catalogue
+    from knobctl.tui.draft import Draft
+
+PAGE: Final = 1_000
+"""So many events are read between two looks at whether anybody still wants them."""
 _LONGEST: Final = 300
 """Characters of a text that somebody else wrote: a row is one line."""
 
@@ -109,6 +118,70 @@ def found_by(rows: Sequence[EventRow], words: str) -> list[int]:
     ]
 
 
-def newest_first(oldest_first: Iterable[EventRow]) -> list[EventRow]:
-    """Turn rows round. The order is the engine's own, whatever its clock did."""
-    return list(oldest_first)[::-1]
+def read_rows(
+    events: Iterable[Mapping[str, Any]],
+    mine: Mine,
+    *,
+    goes_on: Callable[[int], bool],
+    verifying: Verifying | None = None,
+) -> list[EventRow]:
+    """Read events, oldest first, into rows, newest first. The order is the engine's own, whatever its clock did.
+
+    Args:
+        events: All that are wanted.
+        mine: Which are this user's own.
+        goes_on: Hears how many were read so far; with False the rest is left.
+        verifying: Proves their chains meanwhile, where that is wanted.
+    """
+    seen: dict[str, str] = {}
+    rows: list[EventRow] = []
+    for event in events:
+        is_broken = verifying is not None and not verifying.take(event)
+        rows.append(row_of(event, mine, seen, is_broken=is_broken))
+        if not len(rows) % PAGE and not goes_on(len(rows)):
+            break
+    rows.reverse()
+    return rows
+
+
+def proof_text(verified: Sequence[Verified]) -> str:
+    """Say what chains prove: all of them unbroken, or the first trouble."""
+    events = sum(one.events for one in verified)
+    told = f"{count(events, 'event')} of {count(len(verified), 'tenant')}"
+    broken = [one for one in verified if one.findings]
+    if not broken:
+        return f"{told}: every chain is unbroken"
+    more = f", and {count(len(broken) - 1, 'other tenant')}" if len(broken) > 1 else ""
+    return f"{told}: BROKEN: {broken[0].findings[0].message}{more}"
+
+
+def restored(draft: Draft, wanted: Mapping[str, Any], catalogue: Catalogue) -> Draft:
+    """Let a draft ask for an earlier set: each knob that differs is an edit, which can be taken back.
+
+    Args:
+        draft: As it is.
+        wanted: The set; what the schema does not know of it is left out.
+        catalogue: The knobs.
+    """
+    known = catalogue.canonical(
+        {
+            name: value
+            for name, value in wanted.items()
+            if name in catalogue and catalogue[name].accepts(value)
+        }
+    )
+    now = understand(draft, catalogue).desired
+    for knob in catalogue:
+        value = known.get(knob.name)
+        if value != now.get(knob.name):
+            draft = draft.put(knob.name, UNSET if value is None else spelled(value))
+    return draft
+
+
+def left_out(wanted: Mapping[str, Any], catalogue: Catalogue) -> list[str]:
+    """What of an earlier set no draft can hold: knobs that the schema does not have, or values that it does not take."""
+    return sorted(
+        name
+        for name, value in wanted.items()
+        if name not in catalogue or not catalogue[name].accepts(value)
+    )

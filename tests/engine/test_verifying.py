@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knobctl.chain import FIRST_PREVIOUS_HASH, event_hash
 from knobctl.engine.verifying import Verified, verify
+from tests.engine.chains import LENGTH, chain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-LENGTH = 12
-
-
-def chain(tenant: str = "acme", length: int = LENGTH) -> list[dict[str, Any]]:
-    """A sound chain of one tenant."""
-    events: list[dict[str, Any]] = []
-    for number in range(length):
-        event: dict[str, Any] = {
-            "event_id": f"{tenant}-{number}",
-            "type": "config.updated",
-            "tenant_id": tenant,
-            "actor": "anna",
-            "reason": "",
-            "occurred_at": (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=number)).isoformat(),
-            "revision": f"r{number + 1}",
-            "changed_field_paths": ["rrf_k"],
-            "before": {"rrf_k": number + 30},
-            "after": {"rrf_k": number + 31},
-            "previous_hash": events[-1]["hash"] if events else FIRST_PREVIOUS_HASH,
-        }
-        events.append(event | {"hash": event_hash(event)})
-    return events
 
 
 def only(events: Sequence[dict[str, Any]], **heads: str) -> Verified:

@@ -7,8 +7,23 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knobctl.tui.audit import EventRow, Mine, found_by, newest_first, row_of
+from knobctl.engine.verifying import Verifying
+from knobctl.knobs import load_catalogue
+from knobctl.tui.audit import (
+    PAGE,
+    EventRow,
+    Mine,
+    found_by,
+    left_out,
+    proof_text,
+    read_rows,
+    restored,
+    row_of,
+)
+from knobctl.tui.draft import Begun, Draft, understand
+from tests.engine.chains import chain
 
+CATALOGUE = load_catalogue()
 MINE = Mine("anna", {("acme", "r2"): "7b21e0c4"})
 
 
@@ -55,8 +70,69 @@ def test_every_word_must_be_somewhere_in_a_row() -> None:
 
 def test_newest_first_is_the_engines_order_turned_round() -> None:
     """Whatever the times say."""
-    found = rows(event(event_id="a", occurred_at="2027"), event(event_id="b", occurred_at="2026"))
-    assert [one.event_id for one in newest_first(found)] == ["b", "a"]
+    events = [event(event_id="a", occurred_at="2027"), event(event_id="b", occurred_at="2026")]
+    found = read_rows(events, MINE, goes_on=lambda _: True)
+    assert [one.event_id for one in found] == ["b", "a"]
+
+
+def test_reading_ends_where_nobody_wants_more() -> None:
+    """Asked after each page."""
+    heard: list[int] = []
+
+    def goes_on(number: int) -> bool:
+        heard.append(number)
+        return number < 2 * PAGE
+
+    found = read_rows((event() for _ in range(9 * PAGE)), MINE, goes_on=goes_on)
+    assert len(found) == 2 * PAGE
+    assert heard == [PAGE, 2 * PAGE]
+
+
+def test_chains_are_proved_while_events_are_read() -> None:
+    """Each row that does not continue its chain is known."""
+    sound = chain(length=4)
+    verifying = Verifying()
+    found = read_rows(sound, MINE, goes_on=lambda _: True, verifying=verifying)
+    assert not any(one.is_broken for one in found)
+    assert proof_text(verifying.verified()) == "4 events of 1 tenant: every chain is unbroken"
+    verifying = Verifying()
+    sound[1]["reason"] = "another"
+    found = read_rows(sound, MINE, goes_on=lambda _: True, verifying=verifying)
+    assert [one.is_broken for one in found] == [False, False, True, False]
+    assert "4 events of 1 tenant: BROKEN: acme: event acme-1" in proof_text(verifying.verified())
+
+
+SETS = st.fixed_dictionaries(
+    {},
+    optional={
+        "retrieval_min_score": st.sampled_from([0.1, 0.3, 0.45, 1e-05]),
+        "rrf_k": st.integers(1, 200),
+        "recency_ranker_mode": st.sampled_from(["ENABLED", "DISABLED"]),
+    },
+)
+
+
+@given(SETS, SETS, SETS)
+@settings(max_examples=60, deadline=None)
+def test_a_draft_that_goes_back_asks_for_exactly_that_set(
+    repo: dict[str, Any], live: dict[str, Any], wanted: dict[str, Any]
+) -> None:
+    """Whatever the files and the engine hold; and undoing all of it leaves the draft as it was."""
+    begun = Draft(engine="e", tenant="acme", begun=Begun(repo=repo, live=live))
+    found = restored(begun, wanted | {"of_a_newer_schema": 1}, CATALOGUE)
+    assert understand(found, CATALOGUE).desired == CATALOGUE.canonical(wanted)
+    assert restored(found, wanted, CATALOGUE) == found
+    for _ in found.done:
+        found, _ = found.undo()
+    assert found.entries == {}
+
+
+def test_what_the_schema_does_not_know_of_an_earlier_set_is_named() -> None:
+    """A draft cannot hold it."""
+    assert left_out({"rrf_k": 0.5, "rrf_k2": 1, "retrieval_min_score": 0.3}, CATALOGUE) == [
+        "rrf_k",
+        "rrf_k2",
+    ]
 
 
 def test_equal_texts_are_kept_once() -> None:

@@ -1,0 +1,31 @@
+"""Sound chains of audit events."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from knobctl.chain import FIRST_PREVIOUS_HASH, event_hash
+
+LENGTH: Final = 12
+
+
+def chain(tenant: str = "acme", length: int = LENGTH) -> list[dict[str, Any]]:
+    """A sound chain of one tenant."""
+    events: list[dict[str, Any]] = []
+    for number in range(length):
+        event: dict[str, Any] = {
+            "event_id": f"{tenant}-{number}",
+            "type": "config.updated",
+            "tenant_id": tenant,
+            "actor": "anna",
+            "reason": "",
+            "occurred_at": (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=number)).isoformat(),
+            "revision": f"r{number + 1}",
+            "changed_field_paths": ["rrf_k"],
+            "before": {"rrf_k": number + 30},
+            "after": {"rrf_k": number + 31},
+            "previous_hash": events[-1]["hash"] if events else FIRST_PREVIOUS_HASH,
+        }
+        events.append(event | {"hash": event_hash(event)})
+    return events
