@@ -197,7 +197,11 @@ bare_set_option = click.option(
 
 
 def common_options(
-    *, engine: bool = False, rate: bool = False, formats: tuple[str, ...] = ("text", "json")
+    *,
+    engine: bool = False,
+    rate: bool = False,
+    formats: tuple[str, ...] = ("text", "json"),
+    copies: bool = True,
 ) -> Callable[[F], F]:
     """Give a command the common options; it receives them as its first argument, `settings`.
 
@@ -205,6 +209,8 @@ def common_options(
         engine: Whether the command talks to an engine.
         rate: Whether it asks for so many tenants that a limit of requests a second is worth an option.
         formats: The formats in which it answers; empty where it answers with no data.
+        copies: Whether `--output FORMAT=FILE` writes the answer to files as well; not where
+            `--output` names a file that is the command's work.
     """
 
     def decorate(function: F) -> F:
@@ -217,7 +223,7 @@ def common_options(
             called.ensure_object(dict)["settings"] = settings
             return function(settings, **values)
 
-        options = _options(engine=engine, rate=rate, formats=formats)
+        options = _options(engine=engine, rate=rate, formats=formats, copies=copies)
         wrapped = update_wrapper(wrapper, function)
         names = [option.name for option in options]
         for option in reversed(options):
@@ -237,7 +243,9 @@ def _option(name: str, *flags: str, **attributes: Any) -> _Option:
     return _Option(name, click.option(*flags, name, **attributes))
 
 
-def _options(*, engine: bool, rate: bool, formats: tuple[str, ...]) -> list[_Option]:
+def _options(
+    *, engine: bool, rate: bool, formats: tuple[str, ...], copies: bool
+) -> list[_Option]:
     options = [_rate_option()] if rate else []
     if engine:
         options += [
@@ -300,6 +308,9 @@ def _options(*, engine: bool, rate: bool, formats: tuple[str, ...]) -> list[_Opt
                 show_default=True,
                 help="How to answer.",
             ),
+        ]
+    if formats and copies:
+        options += [
             _option(
                 "output",
                 "--output",

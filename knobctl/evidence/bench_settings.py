@@ -1,0 +1,82 @@
+"""The settings of the benchmark: the table `benchmark_relevance_floor` of `knobctl.toml`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from knobctl.errors import InputError
+from knobctl.evidence.harvest.asked import Names
+from knobctl.text import nearest, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TABLE = "benchmark_relevance_floor"
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class BenchSettings(BaseModel):
+    """How questions are found, replayed and judged; every setting has a default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    heldout_path: str | None = None
+    """Where the held-out set lies; in the user's data folder if None."""
+    min_question_chars: int = Field(default=15, ge=1)
+    max_question_chars: int = Field(default=300, ge=1)
+    min_words: int = Field(default=4, ge=1)
+    mcp_server: str | None = None
+    """A part of the name of the MCP server that asks the engine; any server if None."""
+    mcp_query_tool: str = Field(default="query", min_length=1)
+    mcp_question_argument: str = Field(default="question", min_length=1)
+    cli_program: str | None = Field(default=None, min_length=1)
+    """The program that asks the engine in a shell; without one shell calls are not read."""
+    cli_verb: str = Field(default="query", min_length=1)
+    other_store_markers: list[str] = Field(default_factory=list)
+    """What in a shell call says that it asks another store, such as `DATABASE_URL=` or `--store`."""
+    refusal_phrase: str = Field(default="below the relevance floor", min_length=1)
+    """What an answer holds that was refused."""
+
+    @model_validator(mode="after")
+    def _bounds_in_order(self) -> BenchSettings:
+        if self.min_question_chars > self.max_question_chars:
+            raise ValueError("min_question_chars is above max_question_chars")
+        return self
+
+    @property
+    def names(self) -> Names:
+        """How an engine is asked in transcripts."""
+        return Names(
+            mcp_server=self.mcp_server,
+            mcp_query_tool=self.mcp_query_tool,
+            mcp_question_argument=self.mcp_question_argument,
+            cli_program=self.cli_program,
+            cli_verb=self.cli_verb,
+            other_store_markers=tuple(self.other_store_markers),
+            refusal_phrase=self.refusal_phrase,
+            min_question_chars=self.min_question_chars,
+            max_question_chars=self.max_question_chars,
+            min_words=self.min_words,
+        )
+
+
+def bench_settings(tables: Mapping[str, Any], file: str) -> BenchSettings:
+    """Read the benchmark's table.
+
+    Args:
+        tables: The tables of the file that are about the benchmark, by name.
+        file: The file, as people name it.
+
+    Raises:
+        InputError: Naming the setting that is wrong.
+    """
+    try:
+        return BenchSettings.model_validate(tables.get(TABLE, {}))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = visible(".".join(map(str, first["loc"])))
+        close = nearest(key, BenchSettings.model_fields)
+        hint = f"did you mean {close}?" if first["type"] == "extra_forbidden" and close else None
+        raise InputError(f"{file}: [{TABLE}] {key}: {first['msg']}", hint=hint) from error

@@ -1,0 +1,251 @@
+"""`knobctl bench harvest`: a private file of questions, numbers for people."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.outputs import faults_of
+from tests.evidence.harvest.transcripts import write_session
+from tests.running import Knobctl
+
+ASKED = "Why does the nightly export skip the archived folders?"
+
+
+@pytest.fixture
+def sessions(knobctl: Knobctl) -> Path:
+    """A folder of one transcript, beside the working folder."""
+    folder = knobctl.folder.with_name("sessions")
+    folder.mkdir()
+    (folder / "one.jsonl").write_text(_prompt(ASKED) + "not json\n")
+    return folder
+
+
+def _prompt(text: str, **more: object) -> str:
+    record = {"type": "user", "message": {"role": "user", "content": text}, **more}
+    return json.dumps(record) + "\n"
+
+
+def questions_of(path: Path) -> list[str]:
+    """What stands in a set."""
+    return [json.loads(line)["question"] for line in path.read_text().splitlines()]
+
+
+def test_a_set_is_written_for_its_owner_alone(knobctl: Knobctl, sessions: Path) -> None:
+    """Mode 0600, in a folder that is made, and no question on either stream."""
+    out = knobctl.folder.with_name("private") / "set.jsonl"
+    done = knobctl("bench", "harvest", "--from", f"claude={sessions}", "--output", out)
+    assert done.code == 0, done.err
+    assert questions_of(out) == [ASKED]
+    assert out.stat().st_mode & 0o777 == 0o600
+    assert "nightly" not in done.out + done.err
+    assert "1 question in the set: 1 user_prompt" in done.out
+    assert "passed over: 1 no JSON" not in done.out  # a line without "user" is not even parsed
+
+
+def test_the_answer_as_json_fits_its_schema(knobctl: Knobctl, sessions: Path) -> None:
+    """Numbers by source, by kind and by why; never a question."""
+    out = knobctl.folder / "set.jsonl"
+    done = knobctl(
+        "bench", "harvest", "--from", f"claude={sessions}", "--output", out, "--format", "json"
+    )
+    assert faults_of(done.json, "output-bench-harvest.v1.schema.json") == []
+    assert done.json["by_source"] == {"user_prompt": 1}
+    assert "nightly" not in done.out
+
+
+def test_another_harvest_adds_to_the_set_and_reads_only_what_is_new(
+    knobctl: Knobctl, sessions: Path
+) -> None:
+    """Agents delete old transcripts; what was harvested stays, and what nobody touched is not read again."""
+    out = knobctl.folder / "set.jsonl"
+    call = ("bench", "harvest", "--from", f"claude={sessions}", "--output", out, "--format", "json")
+    knobctl(*call)
+    (sessions / "two.jsonl").write_text(_prompt("Which host runs the compaction job?"))
+    second = knobctl(*call).json
+    assert (second["files"], second["files_unchanged"], second["questions"]) == (1, 1, 2)
+    for file in sessions.iterdir():
+        file.unlink()
+    assert knobctl(*call).json["questions"] == 2
+
+
+def test_a_set_that_was_deleted_is_gathered_again(knobctl: Knobctl, sessions: Path) -> None:
+    """What was read before counts for the set that it went into."""
+    out = knobctl.folder / "set.jsonl"
+    call = ("bench", "harvest", "--from", f"claude={sessions}", "--output", out)
+    knobctl(*call)
+    out.unlink()
+    knobctl(*call)
+    assert questions_of(out) == [ASKED]
+
+
+def test_since_and_project_leave_out_the_others(knobctl: Knobctl, sessions: Path) -> None:
+    """By the time in the record, and by the path of the file."""
+    (sessions / "two.jsonl").write_text(
+        _prompt("Which of them is the old question?", timestamp="2020-01-01T00:00:00Z")
+        + _prompt("Which of them is the new question?", timestamp="2026-09-20T00:00:00Z")
+    )
+    out = knobctl.folder / "set.jsonl"
+    place = ("bench", "harvest", "--from", f"claude={sessions}", "--output", out)
+    knobctl(*place, "--since", "2026-09-01", "--project", "two")
+    assert questions_of(out) == ["Which of them is the new question?"]
+
+
+def test_lists_are_read_as_they_stand(knobctl: Knobctl) -> None:
+    """A text a line, JSON Lines and CSV, without the bounds of prompts."""
+    folder = knobctl.folder
+    (folder / "a.txt").write_text("floor?\n\nWhat is it\n")
+    (folder / "b.jsonl").write_text('{"query": "who"}\n{"other": 1}\n')
+    (folder / "c.csv").write_text('question,source\n"why, then",cli_query\n')
+    out = folder / "set.jsonl"
+    done = knobctl(
+        "bench", "harvest", "--output", out, "--format", "json",
+        "--from", "lines=a.txt", "--from", "jsonl=b.jsonl", "--from", "csv=c.csv",
+    )  # fmt: skip
+    assert done.json["by_source"] == {"cli_query": 1, "question_list": 3}
+    assert done.json["skipped"] == {"no question in the row": 1}
+    assert sorted(questions_of(out)) == ["What is it", "floor?", "who", "why, then"]
+
+
+def _work_tree(folder: Path) -> Path:
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("layout", "refused"),
+    [
+        ("top", True),
+        ("below", True),
+        ("outside", False),
+        ("linked", True),
+        ("link to inside", True),
+        ("link to outside", False),
+        ("inside .git", True),
+        ("target is a link", True),
+    ],
+)
+def test_a_git_work_tree_is_no_place_for_questions(
+    knobctl: Knobctl, sessions: Path, layout: str, refused: bool
+) -> None:
+    """Nothing is written there unless somebody says so; links are followed first."""
+    tree = _work_tree(knobctl.folder.with_name("tree"))
+    outside = knobctl.folder.with_name("outside")
+    outside.mkdir()
+    (tree / "out").symlink_to(outside)
+    (outside / "in").symlink_to(tree)
+    (outside / "file.jsonl").symlink_to(tree / "file.jsonl")
+    linked = knobctl.folder.with_name("linked")
+    linked.mkdir()
+    (linked / ".git").write_text(f"gitdir: {tree}/.git/worktrees/linked\n")
+    path = {
+        "top": tree / "s.jsonl",
+        "below": tree / "a" / "b" / "s.jsonl",
+        "outside": outside / "s.jsonl",
+        "linked": linked / "s.jsonl",
+        "link to inside": outside / "in" / "s.jsonl",
+        "link to outside": tree / "out" / "s.jsonl",
+        "inside .git": tree / ".git" / "s.jsonl",
+        "target is a link": outside / "file.jsonl",
+    }[layout]
+    call = ("bench", "harvest", "--from", f"claude={sessions}", "--output", path)
+    done = knobctl(*call)
+    assert done.code == (6 if refused else 0), done.err
+    assert path.exists() != refused
+    if refused:
+        assert "--allow-in-repo" in done.err
+        assert knobctl(*call, "--allow-in-repo").code == 0
+        assert path.exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ("mcp_servers = 'x'", "did you mean mcp_server?"),
+        ("min_words = 0", "min_words"),
+        ("min_question_chars = 400", "above max_question_chars"),
+        ("cli_program = 7", "cli_program"),
+    ],
+)
+def test_a_wrong_setting_is_named(
+    knobctl: Knobctl, sessions: Path, settings: str, words: str
+) -> None:
+    """Nothing is harvested by rules that nobody meant."""
+    (knobctl.folder / "knobctl.toml").write_text(f"[benchmark_relevance_floor]\n{settings}\n")
+    done = knobctl("bench", "harvest", "--from", f"claude={sessions}", "--output", "s.jsonl")
+    assert done.code == 4, done.err
+    assert words in done.err
+    assert not (knobctl.folder / "s.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--from", "claud=x"), "formats are claude"),
+        (("--from", "lines=nowhere.txt"), "nothing at this place"),
+        (("--since", "yesterday"), "such as 2026-09-20"),
+        ((), "no transcripts are at"),
+    ],
+)
+def test_a_wrong_argument_is_named(
+    knobctl: Knobctl, arguments: tuple[str, ...], words: str
+) -> None:
+    """What is, and what must be."""
+    done = knobctl("bench", "harvest", *arguments, HOME=str(knobctl.folder))
+    assert done.code == 2
+    assert words in done.err
+
+
+def test_a_broken_set_is_not_added_to(knobctl: Knobctl, sessions: Path) -> None:
+    """A line that is none of ours is an error, and the file stays as it is."""
+    out = knobctl.folder / "set.jsonl"
+    out.write_text('{"question": "a"}\n')
+    done = knobctl("bench", "harvest", "--from", f"claude={sessions}", "--output", out)
+    assert done.code == 4
+    assert "set.jsonl:1: source is None" in done.err
+    assert out.read_text() == '{"question": "a"}\n'
+
+
+def test_a_file_that_cannot_be_read_is_told_and_passed_over(
+    knobctl: Knobctl, sessions: Path
+) -> None:
+    """One bad file ends no run."""
+    (sessions / "gone.jsonl").symlink_to(sessions / "nowhere.jsonl")
+    (sessions / "pipe.jsonl").write_bytes(b"\xff\xfe" * 100 + b"\n")
+    out = knobctl.folder / "set.jsonl"
+    done = knobctl("bench", "harvest", "--from", f"claude={sessions}", "--output", out)
+    assert done.code == 0, done.err
+    assert questions_of(out) == [ASKED]
+
+
+@pytest.mark.parametrize(
+    "megabytes", [200, pytest.param(2_000, marks=pytest.mark.slow)], ids=lambda size: f"{size} MB"
+)
+def test_memory_does_not_grow_with_the_transcripts(tmp_path: Path, megabytes: int) -> None:
+    """One file of so many bytes, 95 % of them results of tools, one line of 40 MB: under 100 MB."""
+    session, out = tmp_path / "s.jsonl", tmp_path / "set.jsonl"
+    asked = write_session(session, megabytes << 20, long_line=40 << 20)
+    # VmHWM is of this program alone; what getrusage tells began in the process that started it.
+    command = (
+        "import atexit, pathlib; from knobctl.cli.main import main;"
+        "atexit.register(lambda: print(pathlib.Path('/proc/self/status').read_text()));"
+        "main()"
+    )
+    words = ["bench", "harvest", "--from", f"claude={session}", "--output", str(out), "-q"]
+    kept = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    told = subprocess.run(
+        [sys.executable, "-c", command, *words],
+        env=kept,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    peak_kib = int(told.partition("VmHWM:")[2].split()[0])
+    assert peak_kib < 100_000_000 // 1024, f"{peak_kib >> 10} MiB"
+    assert len(questions_of(out)) == asked
+    session.unlink()
