@@ -152,6 +152,10 @@ class Draft:
         edit = self.undone[-1]
         return replace(self, done=(*self.done, edit), undone=self.undone[:-1]), edit
 
+    def emptied(self) -> Draft:
+        """The draft without anything said in it: what it said is done."""
+        return replace(self, done=(), undone=(), settled={})
+
     def on(self, begun: Begun) -> Draft:
         """The same edits on top of other sets."""
         return replace(self, begun=begun)
