@@ -27,6 +27,15 @@ _NAMED: Final = (
     *("home", "end", "pageup", "pagedown", "insert"),
     *(f"f{number}" for number in range(1, 13)),
 )
+_SHORTENED: Final = {
+    "slash": "/",
+    "backslash": "\\",
+    "at": "@",
+    "minus": "-",
+    "plus": "+",
+    "underscore": "_",
+}
+"""What Textual names shorter than Unicode does, and does not find again itself."""
 _SAME: Final = {"ctrl+h": "Backspace", "ctrl+i": "Tab", "ctrl+j": "Enter", "ctrl+m": "Enter"}
 _RESERVED: Final = {
     "ctrl+c": "it never does anything but explain how to leave",
@@ -169,7 +178,7 @@ def _character(key: str) -> str:
     """Spell a key in one way: `question_mark` and `?` are the same."""
     if key == "space" or len(key) == 1:
         return "space" if key == " " else key
-    character = key_to_character(key)
+    character = _SHORTENED.get(key) or key_to_character(key)
     return character if character and character.isprintable() and character != " " else key
 
 

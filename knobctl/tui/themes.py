@@ -126,6 +126,9 @@ _WITHOUT_COLOUR: Final = (
         for name in ("primary", "secondary", "accent", "success", "warning", "error")
     ),
     *(f"text-{name}" for name in ("muted", "disabled", "primary", "secondary", "success")),
+    "ansi-background",
+    "ansi-foreground",
+    "surface-active",
     "foreground-muted",
     "foreground-disabled",
     "border",

@@ -87,12 +87,31 @@ class Choices(OptionList):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id, markup=False)
+        self._rows: list[Content] = []
+        self._chosen: int | None = None
 
     def show(self, rows: Iterable[Content]) -> None:
         """Replace the lines; the first one is chosen."""
+        self._rows, self._chosen = list(rows), None
         self.clear_options()
-        self.add_options([Option(row) for row in rows])
-        self.highlighted = 0 if self.option_count else None
+        self.add_options([Option(_unmarked(row)) for row in self._rows])
+        self.highlighted = 0 if self._rows else None
+
+    def watch_highlighted(self, highlighted: int | None) -> None:
+        """Put the sign before the chosen line."""
+        for at, mark in ((self._chosen, _unmarked), (highlighted, _marked)):
+            if at is not None and at < len(self._rows):
+                self.replace_option_prompt_at_index(at, mark(self._rows[at]))
+        self._chosen = highlighted
+        super().watch_highlighted(highlighted)
+
+
+def _marked(row: Content) -> Content:
+    return Content.assemble("> ", row)
+
+
+def _unmarked(row: Content) -> Content:
+    return Content.assemble("  ", row)
 
 
 class Field(Input):

@@ -88,7 +88,7 @@ class HelpScreen(Box[Call]):
         keys = ", ".join(key_words(key) for key in keys_of(action, self.knobctl.keymap))
         refused = self._place.refusal(action)
         what: Part = (f"not now: {refused}", "muted") if refused else action.help
-        return line((f" {keys:<11.11}", "strong"), f" {called(action):<18.18} ", what)
+        return line((f"{keys:<12.12}", "strong"), f" {called(action):<18.18} ", what)
 
     def _explain(self, at: int) -> None:
         said = [line((_FOOT, "muted"))]

@@ -125,11 +125,11 @@ class PaletteScreen(Box[Call]):
 
     def _line(self, row: Row) -> Content:
         if row.action is None:
-            return line(f" {row.line}")
+            return line(row.line)
         keys = keys_of(row.action, self.knobctl.keymap)
         key = key_words(keys[0]) if keys else ""
         return line(
-            f" {called(row.action):<22.22} ", (f"{key:<7}", "strong"), (row.action.help, "muted")
+            f"{called(row.action):<22.22} ", (f"{key:<7}", "strong"), (row.action.help, "muted")
         )
 
     def _chosen(self) -> Row | None:
