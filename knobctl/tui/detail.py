@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from knobctl.finding import Severity
 from knobctl.report.explain import zero_words
 from knobctl.report.tick_bar import FLOOR, NOW, tick_bar
-from knobctl.text import printable, spelled
+from knobctl.text import count, printable, spelled
 from knobctl.tui.draft import As
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MARGIN: Final = 10
 """Columns that a topic takes on the left."""
 MOST_BAR: Final = 61
+_NARROW: Final = 60
 _FIRST: Final = ("warning", "lost", "kept", "write", "note", "exactly")
 """Topics in falling order of need; the others follow in theirs."""
 _SAID: Final = frozenset({"off", "default"})
@@ -75,22 +76,27 @@ def _head(judgement: Judgement, knob: Knob, found: Sequence[Finding]) -> Line:
     faults = judgement.understood.faults.get(knob.name, ())
     in_range = all(one.rule != "out-of-range" for one in faults)
     of_type = all(one.rule == "out-of-range" for one in faults)
-    rules = [one for one in found if one not in faults and one.severity is not Severity.INFO]
     verdict: list[Part] = [("type ok  " if of_type else "x type  ", "good" if of_type else "error")]
     if of_type:
         verdict.append(("range ok  " if in_range else "x range  ", "good" if in_range else "error"))
     if not faults:
-        verdict += [_rule(one) for one in rules] or [("policies ok", "good")]
+        verdict += _policies(found)
     return ((f"{knob.name} = {draft_text(judgement, knob)}", "strong"), "   ", *verdict)
 
 
-def _rule(finding: Finding) -> Part:
-    sign, role = _SIGNS[finding.severity]
-    if finding.waived_by:
-        return f"{finding.rule} waived  ", "muted"
-    if finding.standing:
-        return f"{sign} {finding.rule} (as before)  ", "muted"
-    return f"{sign} {finding.rule}  ", role
+def _policies(found: Sequence[Finding]) -> list[Part]:
+    """How many findings of policies there are, the gravest first; those that fail nothing are told apart."""
+    parts: list[Part] = []
+    for severity in (Severity.ERROR, Severity.WARNING):
+        sign, role = _SIGNS[severity]
+        if number := sum(one.severity is severity and one.counts for one in found):
+            parts.append((f"{sign} {count(number, severity.value)}  ", role))
+    waived = sum(one.waived_by is not None for one in found)
+    before = sum(one.standing and one.waived_by is None for one in found)
+    aside = [f"{waived} waived"] * bool(waived) + [f"{before} as before"] * bool(before)
+    if not parts:
+        parts.append(("policies ok  ", "good"))
+    return [*parts, (", ".join(aside), "muted")]
 
 
 def draft_text(judgement: Judgement, knob: Knob) -> str:
@@ -116,7 +122,9 @@ def _bar(judge: TenantJudge, answer: Answer, width: int) -> Iterator[Line]:
         return
     now = judge.now.live or {}
     held = now.get(answer.knob.name, answer.knob.default)
-    drawn = tick_bar(reached, width=min(width - 4, MOST_BAR), now=judge.exact_number(held))
+    drawn = tick_bar(
+        reached, width=max(min(width - 22, MOST_BAR), 20), now=judge.exact_number(held)
+    )
     yield ("  ", *_bar_parts(drawn.bar))
     yield (f"  {drawn.labels}", ("   o in force now" if NOW in drawn.bar else "", "muted"))
 
@@ -195,7 +203,14 @@ def _topics(statements: Iterable[tuple[str, str]], width: int) -> Iterator[Line]
 
 
 def _topic(topic: str, text: str, width: int, role: Role = "") -> Iterator[Line]:
-    """A text with its topic on the left, broken at the width."""
+    """A text with its topic on the left, broken at the width; where that is little, the topic only begins it."""
+    if width < _NARROW:
+        first, *more = _wrapped(f"{topic or '-'}: {text}", max(width - 4, 20))
+        label, colon, rest = first.partition(": ")
+        yield (f"  {label}{colon}", "muted"), (rest, role)
+        for row in more:
+            yield ((f"    {row}", role),)
+        return
     for number, row in enumerate(_wrapped(text, max(width - MARGIN - 4, 20))):
         label = printable(topic) if number == 0 else ""
         yield (f"  {label:{MARGIN}} ", "muted"), (row, role)

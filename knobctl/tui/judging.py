@@ -101,7 +101,7 @@ class TenantJudge:
         )
         self.live = live
         self.catalogue: Catalogue = repository.catalogue
-        self._today = today
+        self.today = today
 
     @cached_property
     def effective(self) -> Effective | None:
@@ -247,9 +247,9 @@ class TenantJudge:
                 desired=understood.desired,
                 literals=_sound(draft.literals, understood),
             )
-            found += check_live_changes([change], today=self._today).findings
+            found += check_live_changes([change], today=self.today).findings
         if edit is not None:
-            found += check_file_change(self.subject, edit, today=self._today).findings
+            found += check_file_change(self.subject, edit, today=self.today).findings
         return _once(found)
 
 

@@ -72,12 +72,16 @@ def knob_rows(
     """
     causes = {one.change.knob: _CAUSES[one.cause] for one in judgement.due}
     in_force = judge.catalogue.effective(judgement.understood.desired)
+    entries = judgement.draft.entries
+    as_begun = judge.effective is not None and not judgement.moved.base
     return [
         KnobRow(
             knob=knob,
             matter=_matter(judgement, knob, causes.get(knob.name), clearance),
-            repo=_repo_text(judge, knob),
-            draft=_short(draft_text(judgement, knob)),
+            repo=(repo := _repo_text(judge, knob)),
+            draft=repo
+            if as_begun and knob.name not in entries
+            else _short(draft_text(judgement, knob)),
             live=UNKNOWN if judge.now.live is None else _value(judge.now.live.get(knob.name)),
             effective=spelled(in_force[knob.name]),
         )
@@ -140,31 +144,46 @@ class Column(NamedTuple):
     width: int
 
 
-_LEAST: Final = {"repo": 8, "draft": 9, "live": 8}
+_LEAST: Final = {
+    "name": 12,
+    "repo": 8,
+    "draft": 9,
+    "live": 8,
+    "effective": 9,
+    "default": 7,
+    "range": 7,
+}
 """So wide are columns at least, so that nothing moves while somebody types."""
+_MOST: Final = 24
+"""A value that is longer is cut; the pane shows all of it."""
+_WORD: Final = 9
+"""Columns for the word of what is the matter, and one at the end."""
 
 
-def columns(rows: Sequence[KnobRow], width: int) -> list[Column]:
-    """The columns that fit: below 100 columns default and range stand in the pane alone.
+def columns(rows: Sequence[KnobRow], width: int, *, everything: bool) -> list[Column]:
+    """The columns, as wide as fits.
 
     Args:
         rows: The rows.
-        width: Columns of the screen.
+        width: Columns of the terminal that the table has.
+        everything: Whether default and range have room too; else they stand in the pane alone.
     """
-    names = max((cell_len(printable(row.knob.name)) for row in rows), default=4)
-    fields = ["repo", "draft", "live", "effective"]
-    room = width - 3 - 10
-    extra = width >= 100
-    if extra:
-        fields += ["default", "range"]
-    names = min(names, max(room - 9 * len(fields), 12))
-    each = max((room - names - len(fields) - 1) // len(fields), 6)
-    found = [Column("knob", "name", names)]
-    for field in fields:
-        longest = max((cell_len(_field(row, field)) for row in rows), default=0)
-        least = _LEAST.get(field, len(field))
-        found.append(Column(field, field, min(max(longest, least), max(each, least))))
-    return found
+    fields = ["name", "repo", "draft", "live", "effective"]
+    fields += ["default", "range"] if everything else []
+    widths = {field: _natural(rows, field) for field in fields}
+    spare = width - 3 - _WORD - sum(widths.values()) - len(fields)
+    for field in ("range", "default", "effective", "repo", "live", "draft", "name"):
+        if spare < 0 and field in widths:
+            cut = min(-spare, widths[field] - _LEAST[field])
+            widths[field] -= cut
+            spare += cut
+    return [Column("knob" if field == "name" else field, field, widths[field]) for field in fields]
+
+
+def _natural(rows: Sequence[KnobRow], field: str) -> int:
+    longest = max((cell_len(_field(row, field)) for row in rows), default=0)
+    most = 64 if field == "name" else _MOST
+    return min(max(longest, _LEAST[field]), most)
 
 
 def head_line(shown: Sequence[Column]) -> Line:
@@ -193,7 +212,7 @@ def row_line(
     base: Role = "strong" if chosen else ""
     return (
         (before, base),
-        (_sized(*cells[at]) + " ", "reverse" if typing is not None else role or base),
+        (_fitted(*cells[at]) + " ", "reverse" if typing is not None else role or base),
         (after, base),
         (row.matter.word, role),
     )
@@ -220,13 +239,13 @@ def _field(row: KnobRow, field: str) -> str:
 
 
 def _joined(start: list[str], cells: Sequence[tuple[str, int]]) -> str:
-    return "".join([*start, *(f"{_sized(text, width)} " for text, width in cells)])
+    return "".join([*start, *(f"{_fitted(text, width)} " for text, width in cells)])
 
 
-def _sized(text: str, width: int) -> str:
+def _fitted(text: str, width: int) -> str:
     """Cut or fill to a number of columns of the terminal, and say where it was cut."""
     if cell_len(text) > width:
-        return set_cell_size(text, width - 1) + "…"
+        return f"{set_cell_size(text, width - 1)}…"
     return set_cell_size(text, width)
 
 
