@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from knobctl.knobs import Catalogue, KnobValue
 
 SCHEMA: Final = "evidence.v1.schema.json"
+_SCORES: Final = b'"format":"knobctl-replay-scores"'
+"""What the first line of another file that tenants name as evidence says: one line a question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +69,8 @@ def read_evidence(root: Path, path: str, catalogue: Catalogue) -> Evidence | NoE
         raw = read_enclosed(root, path)
     except OSError as error:
         return NoEvidence(path, (error.strerror or "it cannot be read").lower())
-    if len(raw) > MAX_BYTES:
-        return NoEvidence(path, f"more than {MAX_BYTES:,} bytes, the most that a file may hold")
+    if why := _no_summary(raw):
+        return NoEvidence(path, why)
     try:
         value = read_json(raw)
     except UnicodeDecodeError as error:
@@ -82,6 +84,15 @@ def read_evidence(root: Path, path: str, catalogue: Catalogue) -> Evidence | NoE
             path, f"no evidence by its schema: {where + ': ' if where else ''}{fault.message}"
         )
     return _evidence(path, value, catalogue)
+
+
+def _no_summary(raw: bytes) -> str | None:
+    """Why a file is none before it is read; None where nothing speaks against it."""
+    if _SCORES in raw.partition(b"\n")[0]:
+        return "recorded scores, which the floor lab draws; no summary of them"
+    if len(raw) > MAX_BYTES:
+        return f"more than {MAX_BYTES:,} bytes, the most that a file may hold"
+    return None
 
 
 def _evidence(path: str, value: Mapping[str, Any], catalogue: Catalogue) -> Evidence | NoEvidence:

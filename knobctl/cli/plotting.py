@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from knobctl.errors import InputError
-from knobctl.text import visible
+from knobctl.cli.recordings import recorded
 
 if TYPE_CHECKING:
     from knobctl.cli.asking import Surroundings
     from knobctl.cli.options import Settings
-    from knobctl.evidence.recording import Recording
     from knobctl.fusion import Reach
     from knobctl.report.floor_view import FloorView
 
@@ -33,7 +32,7 @@ def floor_view(reached: Reach, around: Surroundings, evidence: str | None) -> Fl
 
     in_force = fusion_setup(around.catalogue, around.values, around.exact)
     measured = evidence and measured_for(
-        recorded(evidence),
+        recorded(evidence, Path.cwd()),
         reached.setup,
         tenant=around.effective.tenant if around.effective else None,
         catalogue=around.catalogue,
@@ -42,23 +41,6 @@ def floor_view(reached: Reach, around: Surroundings, evidence: str | None) -> Fl
     return FloorView(
         reached=reached, now=in_force.floor if in_force else None, measured=measured or None
     )
-
-
-def recorded(path: str) -> Recording:
-    """Read a file of recorded scores that a person names.
-
-    Raises:
-        InputError: As `floor_view`.
-    """
-    from knobctl.documents.sources import open_regular
-    from knobctl.evidence.reading import read_recording
-
-    try:
-        with open_regular(path) as stream:
-            return read_recording(stream, path)
-    except OSError as error:
-        why = (error.strerror or "it cannot be read").lower()
-        raise InputError(f"{visible(path)}: {why}") from error
 
 
 def plotted(settings: Settings, view: FloorView, *, title: str, plain: bool) -> str:

@@ -9,6 +9,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from knobctl.engine.target import EMBEDDED
+from knobctl.errors import RefusedError
 from knobctl.tui.workplace import Where
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
     from knobctl.engine.interface import Engine, LiveSet
+    from knobctl.evidence.recording import Recording
     from knobctl.knobs import Catalogue
     from knobctl.tui.draft import Draft
     from knobctl.tui.workplace import KeptText
@@ -209,3 +211,32 @@ class SessionWorkplace:
         folder = self._session.cwd / (named if named.is_dir() else named.parent)
         kept = {name: value for name, value in os.environ.items() if name not in GIT_PLACE}
         return standing_at(folder, kept)
+
+    def recording_of(self, tenant: str) -> Recording | None:
+        """See `Workplace.recording_of`."""
+        from knobctl.cli.recordings import named_recording
+
+        subject = self.subject(tenant)
+        named = subject.document.evidence if subject.document else ()
+        return named_recording(subject.repository.root, named, self._session.cwd)
+
+    def recording(self, path: str) -> Recording:
+        """See `Workplace.recording`."""
+        from knobctl.cli.recordings import recorded
+
+        return recorded(path, self._session.cwd)
+
+    def write_new(self, path: str, text: str) -> str:
+        """See `Workplace.write_new`."""
+        from knobctl.documents.files import write_new
+
+        whole = self._session.cwd / Path(path).expanduser()
+        try:
+            write_new(whole, text.encode())
+        except FileExistsError as error:
+            raise RefusedError(
+                f"{whole} is there already; nothing was written", hint="take another name"
+            ) from error
+        except OSError as error:
+            raise RefusedError(f"{whole} cannot be written: {error.strerror}") from error
+        return str(whole)

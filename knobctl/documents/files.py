@@ -67,6 +67,25 @@ def write_atomically(
         os.close(folder)
 
 
+def write_new(path: Path, content: bytes) -> None:
+    """Write a file that is not there yet, whole or not at all; nothing is replaced, whoever is faster.
+
+    Raises:
+        FileExistsError: If there is something of that name.
+        OSError: As `write_atomically`.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fchmod(file.fileno(), 0o644)
+            os.fsync(file.fileno())
+        path.hardlink_to(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
 def prove_room(folder: Path, size: int) -> None:
     """See that files of so many bytes in all can be written into a folder: one is, and is gone again.
 

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
     from knobctl.evidence.recording import Heading
     from knobctl.fusion import Setup
-    from knobctl.knobs import Catalogue, KnobValue
+    from knobctl.knobs import Catalogue, Knob, KnobValue
 
 _OWN_MATTER: Final = ("floor.fused", "floor.expansion", "floor.no_match", "ranker.timeout")
 """Roles of knobs that may differ: the floors are what is asked about, and which rankers answered is recorded."""
 _ALWAYS_SAME: Final = ("fusion.", "ranker.")
 """Prefixes of roles whose difference refuses by itself."""
+_LATER: Final = ("assembly", "cache")
+"""Groups of knobs that act on what the floor has let through."""
 _MOST_NAMED: Final = 3
 
 
@@ -107,7 +109,7 @@ def _cautions(
     differ = [
         f"{visible(name)} {visible(spelled(written))} (here {visible(spelled(values[name]))})"
         for name, written in heading.knobs.items()
-        if name in catalogue and _matters(catalogue[name].role) and values[name] != written
+        if name in catalogue and _matters(catalogue[name]) and values[name] != written
     ]
     differ = differ or [
         f"a depth of {heading.depths[name]} for {name} (here {setup.depths[name]})"
@@ -119,8 +121,12 @@ def _cautions(
         yield f"it was measured with {', '.join(differ[:_MOST_NAMED])}{rest}"
 
 
-def _matters(role: str | None) -> bool:
-    return role not in _OWN_MATTER and not (role or "").startswith(_ALWAYS_SAME)
+def _matters(knob: Knob) -> bool:
+    """Whether a knob can move the best score of a question; what comes after the floor cannot."""
+    role = knob.role or ""
+    return (
+        role not in _OWN_MATTER and not role.startswith(_ALWAYS_SAME) and knob.group not in _LATER
+    )
 
 
 def _scale(name: str) -> str:

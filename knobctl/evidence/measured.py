@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from knobctl.evidence.curve import OtherGates, RefusalCurve, refusal_curve
+from knobctl.evidence.curve import Histogram, OtherGates, RefusalCurve, histogram, refusal_curve
 from knobctl.evidence.fitting import Fit, fit
 from knobctl.evidence.recording import Label, Why
 
@@ -26,6 +27,7 @@ class Measured:
     recording: Recording
     fit: Fit
     gates: OtherGates
+    _counted: dict[tuple[Fraction, int], Histogram] = field(default_factory=dict, repr=False)
 
     @property
     def heading(self) -> Heading:
@@ -66,8 +68,15 @@ class Measured:
 
     def within(self, floor: Fraction, gap: Fraction) -> int:
         """How many questions score a floor, as near as doubles summed in another order may differ."""
-        near = (float(floor - gap), float(floor + gap))
-        return sum(near[0] <= score <= near[1] for score in self.curve.scores)
+        scores = self.curve.scores
+        return bisect_right(scores, float(floor + gap)) - bisect_left(scores, float(floor - gap))
+
+    def by_band(self, best_score: Fraction, bands: int) -> Histogram:
+        """The best scores by band, counted once: see `histogram`."""
+        key = best_score, bands
+        if key not in self._counted:
+            self._counted[key] = histogram(self.recording, best_score, bands)
+        return self._counted[key]
 
 
 def measured_for(

@@ -8,7 +8,7 @@ from knobctl.evidence.recording import Label, Why
 from knobctl.fusion.numbers import number_text
 from knobctl.fusion.reach import EDGE
 from knobctl.report.reach_words import emptiness
-from knobctl.text import count, joined, visible
+from knobctl.text import all_of, count, joined, visible
 
 if TYPE_CHECKING:
     from knobctl.evidence.curve import RefusalCurve
@@ -32,11 +32,38 @@ def refusal(view: FloorView) -> str:
             f"Nothing is known at {here}: it was measured under a floor of {curve.known_from:g}, "
             "and what scored below that is not in the file."
         )
-    text = f"At {here}, {_part(curve.refused(floor), curve.counted)} would get no context"
-    now = view.now
+    refused, now = curve.refused(floor), view.now
+    text = f"At {here}, {_part(refused, curve.counted)} would get no context"
+    if not refused:
+        text = f"At {here}, {_every(curve.counted)} would get context"
     if now is None or now == floor or not curve.knows(now):
         return f"{text}."
-    return f"{text}; at {number_text(now)}, in force now, it is {_number(curve.refused(now))}."
+    before = curve.refused(now)
+    if not refused:
+        told = f"{before:,} would get none" if before else "too"
+    else:
+        told = f"it is {before:,}"
+    return f"{text}; at {number_text(now)}, in force now, {told}."
+
+
+def figures(view: FloorView) -> str:
+    """The same in a few words, to stand beside a floor that is being moved."""
+    evidence, floor = view.evidence, view.floor
+    empty = "can" if view.reached.can_be_empty(view.reached.enabled) else "cannot"
+    rankers = all_of(len(view.reached.enabled)) if len(view.reached.enabled) > 1 else "its ranker"
+    live = f"with {rankers} live an answer {empty} be empty"
+    if evidence is None:
+        return (
+            f"{'no evidence' if view.measured is None else 'no evidence that holds here'}; {live}"
+        )
+    if not evidence.curve.knows(floor):
+        return f"nothing is known at this floor; {live}"
+    refused, asked = evidence.curve.refused(floor), evidence.curve.counted
+    told = [f"{refused:,} of {asked:,} get no context{_percent(refused, asked)}"]
+    lost = evidence.by_label.get(Label.ANSWERABLE)
+    if lost:
+        told.append(f"{lost.refused(floor):,} of {lost.counted:,} answerable lost")
+    return "; ".join([*told, live])
 
 
 def no_curve(view: FloorView) -> str:
@@ -130,8 +157,10 @@ def comparison(view: FloorView) -> str:
     curve = other.measured.curve
     if not curve.knows(view.floor):
         return f"Nothing is known of {name} at {number_text(view.floor)}."
-    part = _part(curve.refused(view.floor), curve.counted)
-    return f"Of {name}, {part} would get no context at {number_text(view.floor)}."
+    refused, here = curve.refused(view.floor), number_text(view.floor)
+    if not refused:
+        return f"Of {name}, {_every(curve.counted)} would get context at {here}."
+    return f"Of {name}, {_part(refused, curve.counted)} would get no context at {here}."
 
 
 def _why_not(other: Compared) -> tuple[str, ...]:
@@ -143,19 +172,21 @@ def _why_not(other: Compared) -> tuple[str, ...]:
 
 
 def _part(number: int, of: int) -> str:
-    return f"{_number(number)} of {count(of, 'question')}{_percent(number, of)}"
+    return f"{number:,} of {count(of, 'question')}{_percent(number, of)}"
+
+
+def _every(number: int) -> str:
+    return "the one question" if number == 1 else f"all {number:,} questions"
 
 
 def _share(number: int, of: int) -> str:
-    return f"{_number(number)}{_percent(number, of)}"
+    if number == of > 1:
+        return "all"
+    return f"{number:,}{_percent(number, of)}" if number else "none"
 
 
 def _percent(number: int, of: int) -> str:
     return f" ({number / of:.1%})" if of and number else ""
-
-
-def _number(number: int) -> str:
-    return f"{number:,}" if number else "none"
 
 
 def _of(curve: RefusalCurve, label: Label) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from knobctl.evidence.curve import histogram as counted_by_band
 from knobctl.fusion.numbers import number_text
 from knobctl.report import evidence_words as words
 from knobctl.report.floor_view import marks
@@ -25,10 +24,12 @@ if TYPE_CHECKING:
 
 MOST_SETS: Final = 9
 """Of more sets of live rankers the table says the rest."""
-_BANDS: Final = (20, 25, 30, 40, 50)
-"""How many bands a histogram may have, so that their edges are round."""
+_BANDS: Final = (20, 25, 24, 30, 40, 50)
+"""How many bands a histogram may have, so that their edges are round, or are the ceilings."""
 _LEAST_BAR: Final = 12
 VECTOR: Final = "vector"
+CAN_BE_EMPTY: Final = "! empty"
+"""Stands behind a set of live rankers with which an answer can be empty."""
 
 
 def reach_rows(view: FloorView, *, width: int, ink: Ink) -> list[Row]:
@@ -40,7 +41,7 @@ def reach_rows(view: FloorView, *, width: int, ink: Ink) -> list[Row]:
     scores = Scores(most=reached.best_score, columns=max(width - beside, _LEAST_BAR))
     more = len(reached.live_sets) - len(live_sets)
     frame = Frame(
-        title=f"What passes at {number_text(view.floor)}, by live rankers: scores from 0 to {reached.told(reached.best_score)}",
+        title=f"What passes at {number_text(view.floor)}, by live rankers",
         sentence=emptiness(reached)[0] + (f" {more} more sets are in the table." if more else ""),
         width=width,
         height=0,
@@ -51,17 +52,18 @@ def reach_rows(view: FloorView, *, width: int, ink: Ink) -> list[Row]:
         "found by one",
         *(f"by {number_word(each)}" for each in range(2, len(reached.enabled) + 1)),
     ]
-    return bars(items, scores, frame, floor=view.floor, legend=found)
+    empty = f"{CAN_BE_EMPTY}: an answer can be" if any(map(reached.can_be_empty, live_sets)) else ""
+    return bars(items, scores, frame, floor=view.floor, legend=found, more=empty)
 
 
 def _bar(reached: Reach, live: Names) -> Bar:
     alone = VECTOR if VECTOR in live else live[0]
     row = reached.row(live, (alone,))
-    empty = "can be empty" if reached.can_be_empty(live) else "never empty"
+    empty = f" {CAN_BE_EMPTY}" if reached.can_be_empty(live) else ""
     return Bar(
         label=visible(" ".join(live)),
         ends=[reached.best(live, number) for number in range(1, len(live) + 1)],
-        note=f"{visible(alone)} {passes(row).strip()}; {empty}",
+        note=f"{visible(alone)} {passes(row).strip()}{empty}",
     )
 
 
@@ -92,7 +94,7 @@ def score_rows(view: FloorView, *, width: int, height: int, ink: Ink) -> list[Ro
         return []
     scores = _axis(view.reached, width)
     bands = next(bands for bands in _by_fit(width) if not scores.columns % bands)
-    counted = counted_by_band(evidence.recording, view.reached.best_score, bands)
+    counted = evidence.by_band(view.reached.best_score, bands)
     groups = {label.value if label else "": each for label, each in counted.by_label.items()}
     if "" in groups and len(groups) > 1:
         groups["not labelled"] = groups.pop("")
@@ -131,7 +133,7 @@ def _axis(reached: Reach, width: int) -> Scores:
 def _by_fit(width: int) -> list[int]:
     """The numbers of bands, the one first that uses most of the width; of equal ones with the widest bands."""
     room = max(width - GUTTER, _LEAST_BAR)
-    return sorted(_BANDS, key=lambda bands: (-(room // bands * bands), bands))
+    return sorted(_BANDS, key=lambda bands: (-(room // bands * bands), _BANDS.index(bands)))
 
 
 def _steps(measured: Measured, role: Role) -> Steps:

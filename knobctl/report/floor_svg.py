@@ -6,7 +6,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape
 
-from knobctl.evidence.curve import histogram
 from knobctl.fusion.numbers import number_text
 from knobctl.report import evidence_words as words
 from knobctl.report.floor_view import marks
@@ -128,9 +127,9 @@ class _Drawing:
                     self._box(start, end, y, kind)
                     start = end
             alone = "vector" if "vector" in live else live[0]
-            empty = "can be empty" if reached.can_be_empty(live) else "never empty"
+            empty = "; can be empty" if reached.can_be_empty(live) else ""
             row = reached.row(live, (alone,))
-            self.text((RIGHT + 8, y), f"{alone} {passes(row).strip()}; {empty}", "small")
+            self.text((RIGHT + 8, y), f"{alone} {passes(row).strip()}{empty}", "small")
         self._lines(top, self.down + 4)
         self._scale()
         self.says(words.arithmetic(view))
@@ -177,7 +176,7 @@ class _Drawing:
         view = self.view
         if not view.evidence:
             return
-        counted = histogram(view.evidence.recording, self.most, BANDS)
+        counted = view.evidence.by_band(self.most, BANDS)
         most = max((max(each) for each in counted.by_label.values()), default=1)
         self.down += 12
         self.says("Best fused score of each question, red below the floor")

@@ -7,7 +7,6 @@ import io
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from knobctl.evidence.curve import histogram
 from knobctl.evidence.recording import Label
 from knobctl.fusion.numbers import number_text
 from knobctl.report.floor_view import marks
@@ -122,7 +121,7 @@ def floor_csv(view: FloorView) -> str:
                     ["refused", series, _number(floor), "", curve.refused(floor), curve.counted]
                 )
     if view.evidence:
-        counted = histogram(view.evidence.recording, view.reached.best_score, BANDS)
+        counted = view.evidence.by_band(view.reached.best_score, BANDS)
         for label, numbers in counted.by_label.items():
             for at, number in enumerate(numbers):
                 edges = (repr(counted.edges[at]), repr(counted.edges[at + 1]))

@@ -257,12 +257,13 @@ def histogram(
 
 def _panel_row(side: Part, text: str, cut: int, title: str) -> Row:
     """One row of a panel; the group's name stands where nothing else does."""
-    if title and not text[: len(title)].strip():
-        text = title + text[len(title) :]
-    elif title and not text[-len(title) :].strip():
-        text = text[: -len(title)] + title
-    parts = (side, (text[:cut], Role.CUT), (text[cut:], Role.DATA))
-    return tuple(part for part in parts if part[0])
+    start = next(
+        (at for at in (0, len(text) - len(title)) if not text[at : at + len(title)].strip()), -1
+    )
+    cells = [(sign, Role.CUT if at < cut else Role.DATA) for at, sign in enumerate(text)]
+    if title and start >= 0:
+        cells[start : start + len(title)] = [(sign, Role.PLAIN) for sign in title]
+    return (side, *_merged(cells))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,7 +278,13 @@ class Bar:
 
 
 def bars(
-    items: Sequence[Bar], scores: Scores, frame: Frame, *, floor: Fraction, legend: Sequence[str]
+    items: Sequence[Bar],
+    scores: Scores,
+    frame: Frame,
+    *,
+    floor: Fraction,
+    legend: Sequence[str],
+    more: str = "",
 ) -> list[Row]:
     """Draw level bars on a scale of scores: dots where the floor removes, shades where hits pass.
 
@@ -287,6 +294,7 @@ def bars(
         frame: Title, marks, ink, width; its height is not asked.
         floor: What lies under it is removed. A score equal to it passes.
         legend: What each shade means, in order.
+        more: What else the legend says.
     """
     indent = max((len(item.label) for item in items), default=0) + 1
     marks = label_rows(frame.marks, scores, frame.ink, indent=indent)
@@ -301,6 +309,8 @@ def bars(
         (f"   {sign} {text}", Role.PLAIN)
         for sign, text in zip(frame.ink.shades, legend, strict=False)
     ]
+    if more:
+        signs.append((f"   {more}", Role.PLAIN))
     return [*frame.head(), *marks, *rows, *_wrapped(signs, frame.width), *frame.foot()]
 
 

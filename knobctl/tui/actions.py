@@ -24,6 +24,7 @@ class Danger(StrEnum):
 
 FLEET: Final = "fleet"
 TENANT: Final = "tenant"
+LAB: Final = "lab"
 EVERYWHERE: Final = "everywhere"
 """The place of an action that works on each of them."""
 
@@ -131,7 +132,7 @@ ACTIONS: Final = (
         keys=("escape",),
         title="back",
         help="Go back one step; no draft is lost.",
-        places=(TENANT,),
+        places=(TENANT, LAB),
         command="back",
     ),
     Action(
@@ -277,6 +278,102 @@ ACTIONS: Final = (
         places=(FLEET,),
         command="open",
         argument="tenant",
+    ),
+    Action(
+        id="lab",
+        keys=("2",),
+        title="lab",
+        help="Move a tenant's floor and see what it reaches, and what was measured of it.",
+        places=(TENANT,),
+        command="lab",
+        argument="tenant",
+    ),
+    Action(
+        id="floor_down",
+        keys=("less_than_sign",),
+        title="lower",
+        help="Lower the floor by 0.01, or by what that is on the engine's own scale.",
+        places=(LAB,),
+        command="lower",
+        footer=False,
+    ),
+    Action(
+        id="floor_up",
+        keys=("greater_than_sign",),
+        title="raise",
+        help="Raise the floor by 0.01.",
+        places=(LAB,),
+        command="raise",
+    ),
+    Action(
+        id="floor_far_down",
+        keys=("left_square_bracket",),
+        title="lower .05",
+        help="Lower the floor by 0.05.",
+        places=(LAB,),
+        command="lower-far",
+        footer=False,
+    ),
+    Action(
+        id="floor_far_up",
+        keys=("right_square_bracket",),
+        title="raise .05",
+        help="Raise the floor by 0.05.",
+        places=(LAB,),
+        command="raise-far",
+    ),
+    Action(
+        id="take",
+        keys=("enter",),
+        title="take",
+        help="Take the floor into the draft; nothing is written or pushed.",
+        places=(LAB,),
+        danger=Danger.DRAFT,
+        command="take",
+    ),
+    Action(
+        id="floor",
+        keys=("e",),
+        title="type",
+        help="Type the floor: a decimal or a fraction such as 1/3.",
+        places=(LAB,),
+        command="floor",
+        argument="floor",
+    ),
+    Action(
+        id="compare",
+        keys=("c",),
+        title="compare",
+        help="Lay another tenant's evidence, or another file, under the first; again takes it away.",
+        places=(LAB,),
+        command="compare",
+        argument="name",
+    ),
+    Action(
+        id="table",
+        keys=("t",),
+        title="table",
+        help="Show the numbers instead of the plots, and the plots again.",
+        places=(LAB,),
+        command="table",
+    ),
+    Action(
+        id="evidence",
+        title="evidence",
+        help="Look at a file of recorded scores.",
+        places=(LAB,),
+        command="evidence",
+        argument="file",
+        footer=False,
+    ),
+    Action(
+        id="export",
+        title="export",
+        help="Write the plots into a new .svg file, or the numbers into a new .csv file.",
+        places=(LAB,),
+        command="export",
+        argument="file",
+        footer=False,
     ),
 )
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from knobctl.changes.witness import Witness
     from knobctl.documents.repository import Repository
     from knobctl.engine.interface import Engine, LiveSet
+    from knobctl.evidence.recording import Recording
     from knobctl.knobs import Catalogue
     from knobctl.tui.draft import Draft
     from knobctl.tui.logbook import Logbook
@@ -161,3 +162,12 @@ class Workplace(Protocol):
 
     def stop_pushes(self) -> None:
         """Let nothing more be sent, for good: the writes in flight are finished."""
+
+    def recording_of(self, tenant: str) -> Recording | None:
+        """The recorded scores that a tenant's document names as evidence; None where it names none."""
+
+    def recording(self, path: str) -> Recording:
+        """The recorded scores in a file of the user's."""
+
+    def write_new(self, path: str, text: str) -> str:
+        """Write a file of the user's that is not there yet; gives its whole name."""

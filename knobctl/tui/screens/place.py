@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.screen import Screen
 
+from knobctl.errors import UsageError
 from knobctl.tui.actions import Danger, action_called, actions_of
 from knobctl.tui.ui import Words, line
 from knobctl.tui.widgets.frame import Footer, Header
@@ -31,6 +32,8 @@ class Place(Screen[None], Working):
 
     PLACE: ClassVar[str] = ""
     """Its name in the table of actions."""
+    tenant: str = ""
+    """The tenant that it is about, if it is about one."""
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [  # noqa: RUF012  Textual's own shape
         (0, "-tiny"),
         (LEAST[0], "-narrow"),
@@ -125,6 +128,18 @@ class Place(Screen[None], Working):
     def on_screen_resume(self) -> None:
         """Show what has changed meanwhile."""
         self.call_after_refresh(self.refresh_frame)
+
+    def action_lab(self, tenant: str = "") -> None:
+        """Move the floor of a tenant: the named one, or the one that the place is about.
+
+        Raises:
+            UsageError: If there is none.
+        """
+        from knobctl.tui.screens.lab import LabScreen
+
+        if not (tenant or self.tenant):
+            raise UsageError("name the tenant: :lab TENANT")
+        self.app.push_screen(LabScreen(tenant or self.tenant))
 
     def action_twin(self) -> None:
         """Show the command line that does the same."""

@@ -1,0 +1,377 @@
+"""The floor lab: move a tenant's floor, and see what it reaches and what was measured of it."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.containers import Vertical, VerticalScroll
+
+from knobctl.errors import UsageError
+from knobctl.fusion.numbers import number_text
+from knobctl.report import evidence_words as words
+from knobctl.report.floor_plots import curve_rows, reach_rows, score_rows
+from knobctl.report.floor_svg import floor_svg
+from knobctl.report.floor_table import floor_csv, floor_table
+from knobctl.report.plot_parts import Ink, Role, said
+from knobctl.tui.actions import LAB, bindings_of
+from knobctl.tui.judging import TenantJudge
+from knobctl.tui.lab import LARGE, SMALL, compared, floor_in_force, lab_of
+from knobctl.tui.screens.place import Place
+from knobctl.tui.ui import Field, Words, line, tell
+from knobctl.tui.widgets.plot_view import PlotView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from textual.app import ComposeResult
+    from textual.widgets import Input
+
+    from knobctl.changes.single import Subject
+    from knobctl.engine.interface import LiveSet
+    from knobctl.evidence.recording import Recording
+    from knobctl.report.floor_view import Compared
+    from knobctl.report.plot_parts import Row
+    from knobctl.tui.actions import Action
+    from knobctl.tui.draft import Draft
+    from knobctl.tui.lab import Lab
+    from knobctl.tui.ui import Part
+
+CURVE_HEIGHT: Final = 7
+SCORE_HEIGHT: Final = 3
+"""Rows of the curve, and of a panel of scores; fewer on a low screen."""
+HIGH: Final = 30
+DRAWINGS: Final = (".svg", ".csv")
+
+
+class LabScreen(Place):
+    """One tenant's floor."""
+
+    PLACE = LAB
+    BINDINGS = bindings_of(LAB)
+    CSS: ClassVar[str] = """
+    LabScreen {
+        & #lab-floor { height: auto; max-height: 4; }
+        & #lab-plots, & #lab-table { height: 1fr; scrollbar-size-vertical: 1; background: $background; }
+        & #lab-table, & #lab-typed { display: none; }
+        & #lab-measured, & #lab-arithmetic, & #lab-numbers { height: auto; }
+        & #lab-plots PlotView { height: auto; margin: 0 0 1 0; }
+        & #lab-typed {
+            dock: bottom; height: 1; border: none; padding: 0; margin: 0 0 1 0; background: $panel;
+        }
+        &.-wide #lab-plots { layout: horizontal; }
+        &.-wide #lab-measured { width: 1fr; }
+        &.-wide #lab-arithmetic { width: 60; margin: 0 0 0 2; }
+    }
+    """
+
+    def __init__(
+        self,
+        tenant: str,
+        draft: Draft | None = None,
+        taken: Callable[[Draft], object] | None = None,
+    ) -> None:
+        """Take whose floor it is.
+
+        Args:
+            tenant: The tenant.
+            draft: Its draft; the one that was kept, if none is given.
+            taken: Hears of the draft that got the floor, and keeps it; without it the lab keeps it.
+        """
+        super().__init__()
+        self.tenant = tenant
+        self._draft = draft
+        self._taken = taken
+        self._subject: Subject | None = None
+        self._lab: Lab | None = None
+        self._answer: Callable[[str], object] | None = None
+
+    def body(self) -> ComposeResult:
+        """The floor in a line, the plots, the table, and a line to type in."""
+        yield Words(line(f" LAB  {self.tenant}  reading ..."), id="lab-floor")
+        with VerticalScroll(id="lab-plots", can_focus=True):
+            with Vertical(id="lab-measured"):
+                yield PlotView(id="lab-curve")
+                yield PlotView(id="lab-scores")
+            with Vertical(id="lab-arithmetic"):
+                yield PlotView(id="lab-reach")
+                yield PlotView(id="lab-origin")
+        with VerticalScroll(id="lab-table", can_focus=True):
+            yield Words(id="lab-numbers")
+        yield Field(id="lab-typed")
+
+    def on_mount(self) -> None:
+        """Read the tenant and its draft, then what the engine holds, then the evidence."""
+        workplace, tenant = self.workplace, self.tenant
+        self.query_one("#lab-plots").focus()
+        self.ask("tenant", lambda: (workplace.subject(tenant), workplace.draft(tenant)), self._read)
+
+    def _read(self, found: tuple[Subject, Draft | None]) -> None:
+        workplace, tenant = self.workplace, self.tenant
+        self._subject, kept = found
+        draft = self._draft or kept
+
+        def begin(live: LiveSet | None) -> None:
+            self._begin(draft, live)
+
+        self.ask("live", lambda: workplace.read(tenant), begin, failed=lambda _: begin(None))
+
+    def _begin(self, draft: Draft | None, live: LiveSet | None) -> None:
+        if self._subject is None:
+            return
+        judge = TenantJudge(self._subject, live, self.workplace.now().date())
+        catalogue = judge.catalogue
+        with self.telling():
+            self._lab = lab_of(
+                draft or judge.draft(self.workplace.engine_key),
+                catalogue,
+                now=floor_in_force(catalogue, live.knobs) if live else None,
+                recording=None,
+            )
+            self._show()
+            tenant = self.tenant
+            self.ask("evidence", lambda: self.workplace.recording_of(tenant), self._open)
+
+    def _open(self, recording: Recording | None) -> None:
+        """Look at some evidence from now on."""
+        if recording and self._lab:
+            self._lab = self._lab.with_recording(recording)
+            self._show()
+
+    # Drawing.
+
+    def _show(self) -> None:
+        """Draw everything anew: the floor moved, or something else came."""
+        lab = self._lab
+        if lab is None or not self.is_mounted:
+            return
+        view, high = lab.view, self.size.height >= HIGH
+        curve, scores = (CURVE_HEIGHT, SCORE_HEIGHT) if high else (5, 2)
+        ink = Ink.FINE
+        self.query_one("#lab-floor", Words).update(line(*_headline(lab)))
+        self.query_one("#lab-curve", PlotView).show(
+            lambda width: curve_rows(view, width=width, height=curve, ink=ink)
+        )
+        self.query_one("#lab-scores", PlotView).show(
+            lambda width: score_rows(view, width=width, height=scores, ink=ink)
+        )
+        self.query_one("#lab-scores").display = view.evidence is not None
+        self.query_one("#lab-reach", PlotView).show(
+            lambda width: reach_rows(view, width=width, ink=ink)
+        )
+        self.query_one("#lab-origin", PlotView).show(lambda width: _origin(lab, width))
+        if self.query_one("#lab-table").display:
+            self.query_one("#lab-numbers", Words).update(line(floor_table(view)))
+        self.refresh_frame()
+
+    def on_resize(self) -> None:
+        """Fit the heights too."""
+        super().on_resize()
+        self._show()
+
+    # Moving the floor.
+
+    @property
+    def lab(self) -> Lab:
+        """What is being moved.
+
+        Raises:
+            UsageError: While the tenant is being read.
+        """
+        if self._lab is None:
+            raise UsageError(f"{self.tenant} is being read; a moment")
+        return self._lab
+
+    def _move(self, units: int) -> None:
+        self._lab = self.lab.moved(units)
+        self._show()
+
+    def action_floor_down(self) -> None:
+        """Lower the floor a little."""
+        self._move(-SMALL)
+
+    def action_floor_up(self) -> None:
+        """Raise the floor a little."""
+        self._move(SMALL)
+
+    def action_floor_far_down(self) -> None:
+        """Lower the floor."""
+        self._move(-LARGE)
+
+    def action_floor_far_up(self) -> None:
+        """Raise the floor."""
+        self._move(LARGE)
+
+    def action_floor(self, floor: str = "") -> None:
+        """Set the floor to a typed number."""
+        if not floor:
+            self._type("the floor, such as 0.3 or 1/3", self.action_floor)
+            return
+        self._lab = self.lab.typed(floor)
+        self._show()
+
+    def action_take(self) -> None:
+        """Put the floor into the draft, and keep that."""
+        lab, workplace = self.lab, self.workplace
+        draft = lab.taken()
+        literal = f"{lab.knob.name} {lab.literal}"
+        if draft is lab.draft:
+            tell(self.app, f"the draft of {self.tenant} has {literal} already")
+            return
+        if self._taken:
+            self._taken(draft)
+            self._took(draft, literal)
+            return
+        self.ask("draft", lambda: workplace.keep_draft(draft), lambda _: self._took(draft, literal))
+
+    def _took(self, draft: Draft, literal: str) -> None:
+        self._lab = self.lab.with_draft(draft)
+        tell(self.app, f"{literal} is in the draft of {self.tenant}")
+        self._show()
+
+    # Evidence.
+
+    def action_evidence(self, file: str = "") -> None:
+        """Look at another file of recorded scores."""
+        if not file:
+            self._type("a file of recorded scores", self.action_evidence)
+            return
+        workplace = self.workplace
+        self.ask("evidence", lambda: workplace.recording(file), self._open)
+
+    def action_compare(self, name: str = "") -> None:
+        """Lay another tenant, or another file, under the first; what is there is taken away."""
+        if self.lab.view.other and not name:
+            self._beside(None)
+        elif not name:
+            self._type("a tenant, or a file of recorded scores", self.action_compare)
+        else:
+            self.ask("compare", lambda: self._other(name), self._beside)
+
+    def _beside(self, other: Compared | None) -> None:
+        self._lab = self.lab.beside(other)
+        self._show()
+
+    def _other(self, name: str) -> Compared:
+        """Read what the first is compared with; runs in a thread."""
+        workplace, lab = self.workplace, self.lab
+        if name not in workplace.tenant_names():
+            knobs = lab.in_force
+            recording = workplace.recording(name)
+            return compared(name, self.tenant, lab.catalogue, knobs, recording)
+        found = workplace.recording_of(name)
+        if found is None:
+            raise UsageError(
+                f"{name} names no recorded scores as evidence",
+                hint="name the file itself: :compare FILE",
+            )
+        return compared(name, name, lab.catalogue, workplace.read(name).knobs, found)
+
+    def action_table(self) -> None:
+        """Show the numbers instead of the plots, or the plots again."""
+        table, plots = self.query_one("#lab-table"), self.query_one("#lab-plots")
+        table.display, plots.display = plots.display, table.display
+        (table if table.display else plots).focus()
+        self._show()
+
+    def action_export(self, file: str = "") -> None:
+        """Write the plots as SVG, or the numbers as CSV, into a new file."""
+        if not file:
+            self._type("a new file, .svg or .csv", self.action_export)
+            return
+        view, workplace = self.lab.view, self.workplace
+        if not file.endswith(DRAWINGS):
+            raise UsageError(f"{file} must end in .svg (the plots) or .csv (the numbers)")
+        title = f"{self.tenant}: floor {number_text(view.floor)}"
+        text = floor_csv(view) if file.endswith(".csv") else floor_svg(view, title)
+        self.ask(
+            "export",
+            lambda: workplace.write_new(file, text),
+            lambda path: tell(self.app, f"written: {path}"),
+        )
+
+    # Typing.
+
+    def _type(self, what: str, then: Callable[[str], object]) -> None:
+        """Let something be typed in the last line."""
+        field = self.query_one("#lab-typed", Field)
+        field.placeholder, field.value = what, ""
+        self._answer = then
+        field.display = True
+        field.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Do what was typed."""
+        event.stop()
+        then, text = self._answer, event.value.strip()
+        self._untype()
+        if then and text:
+            with self.telling():
+                then(text)
+
+    def _untype(self) -> None:
+        self._answer = None
+        self.query_one("#lab-typed").display = False
+        shown = "#lab-table" if self.query_one("#lab-table").display else "#lab-plots"
+        self.query_one(shown).focus()
+
+    async def action_back(self) -> None:
+        """Leave the line, else go back."""
+        if self.query_one("#lab-typed").display:
+            self._untype()
+        else:
+            await self.app.pop_screen()
+
+    # The frame.
+
+    def refusal(self, action: Action) -> str | None:
+        """What cannot be done here now."""
+        if action.id == "export" and self.workplace.where.read_only:
+            return "this session writes nothing, no export either; it was started read-only"
+        return super().refusal(action)
+
+    def offers(self, kind: str, typed: str) -> Iterable[str] | None:
+        """Tenants to compare with."""
+        if kind != "name":
+            return None
+        return (one for one in self.workplace.tenant_names() if typed.lower() in one.lower())
+
+    def next_step(self) -> str:
+        """What comes next."""
+        if self._lab and self._lab.view.evidence is None:
+            return ":evidence FILE opens recorded scores; without them there is only arithmetic."
+        return "Move the floor with < and >; Enter takes it into the draft."
+
+    def twin(self) -> str:
+        """The same plots on the command line."""
+        parts = ["knobctl", "reach", "--plot"]
+        if self._lab:
+            parts += ["--floor", number_text(self._lab.view.floor)]
+            if self._lab.recording:
+                parts += ["--evidence", self._lab.recording.source]
+        return shlex.join([*parts, "--tenant", self.tenant, self.workplace.where.path])
+
+
+def _headline(lab: Lab) -> Iterator[Part]:
+    """The floor, the one in force, and what it costs by the evidence."""
+    view = lab.view
+    yield " LAB  "
+    yield (lab.tenant, "strong")
+    yield "  floor "
+    yield (number_text(view.floor), "edited")
+    if view.now is not None:
+        yield f"  now {number_text(view.now)}"
+    if view.measured:
+        yield f"  evidence {view.measured.heading.made_at.date()}, n {view.measured.curve.counted:,}"
+    yield f"\n {words.figures(view)}"
+
+
+def _origin(lab: Lab, width: int) -> Iterator[Row]:
+    measured = lab.view.measured
+    if measured is None:
+        return
+    yield from said(words.origin(measured), width, Role.AXIS)
+    for caution in words.cautions(measured):
+        yield from said(f"! {caution}", width, Role.CUT)
+    if lab.view.other:
+        yield from said(words.origin(lab.view.other.measured), width, Role.AXIS)
