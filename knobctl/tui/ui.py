@@ -107,7 +107,7 @@ class Choices(OptionList):
 
 
 def _marked(row: Content) -> Content:
-    return Content.assemble("> ", row)
+    return Content(f"> {row.plain}")  # in the cursor's colours, whatever its parts have elsewhere
 
 
 def _unmarked(row: Content) -> Content:

@@ -38,10 +38,8 @@ class ArmScreen(Box[Arming]):
         with Vertical(classes="box"):
             yield Words(line(("Let this session write", "strong")))
             yield Words(line("The reason goes into the audit event of every write."))
-            yield Field(self._reason, placeholder="reason", id="reason")
-            yield Field(
-                placeholder=f"ticket: {demands[0]}" if demands else "ticket, if any", id="ticket"
-            )
+            yield Field(self._reason, placeholder="why", id="reason")
+            yield Field(placeholder=demands[0] if demands else "a ticket, if any", id="ticket")
             yield Words(
                 line(("Enter arms for 15 minutes, each key anew   Tab next   Esc leaves", "muted")),
                 id="said",
