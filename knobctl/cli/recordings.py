@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -29,7 +30,7 @@ def recorded(path: str, folder: Path) -> Recording:
     from knobctl.evidence.reading import read_recording
 
     whole = str(folder / Path(path).expanduser())
-    with _opened(lambda: open_regular(whole), path) as stream:
+    with _opened(partial(open_regular, whole), path) as stream:
         return read_recording(stream, path)
 
 
@@ -48,7 +49,7 @@ def named_recording(root: Path, names: Iterable[str], folder: Path) -> Recording
     from knobctl.evidence.reading import MOST_LINE, is_recording, read_recording
 
     for name in names:
-        with _opened(lambda name=name: open_enclosed(root, name), name) as stream:
+        with _opened(partial(open_enclosed, root, name), name) as stream:
             if is_recording(stream.readline(MOST_LINE)):
                 stream.seek(0)
                 return read_recording(stream, os.path.relpath(root / name, folder))

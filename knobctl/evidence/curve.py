@@ -72,7 +72,7 @@ class RefusalCurve:
         return self.refused(floor) / self.counted
 
 
-def refusal_curve(
+def curve_of(
     recording: Recording, gates: OtherGates | None = None, label: Label | None = None
 ) -> RefusalCurve:
     """Make the curve of a recording.

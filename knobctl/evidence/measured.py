@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from knobctl.evidence.curve import Histogram, OtherGates, RefusalCurve, histogram, refusal_curve
+from knobctl.evidence.curve import Histogram, OtherGates, RefusalCurve, curve_of, histogram
 from knobctl.evidence.fitting import Fit, fit
 from knobctl.evidence.recording import Label, Why
 
@@ -42,12 +42,12 @@ class Measured:
     @cached_property
     def curve(self) -> RefusalCurve:
         """Of all questions that a floor decides about."""
-        return refusal_curve(self.recording, self.gates)
+        return curve_of(self.recording, self.gates)
 
     @cached_property
     def by_label(self) -> Mapping[Label, RefusalCurve]:
         """Of those with a label; labels that no question has are left out."""
-        curves = {label: refusal_curve(self.recording, self.gates, label) for label in Label}
+        curves = {label: curve_of(self.recording, self.gates, label) for label in Label}
         return {label: curve for label, curve in curves.items() if curve.counted}
 
     @cached_property

@@ -594,6 +594,15 @@ class TenantScreen(Place):
         self.workplace.reload()
         self._read()
 
+    def action_lab(self, tenant: str = "") -> None:
+        """Move the floor with what is known of it; what is taken there is an edit of this draft."""
+        from knobctl.tui.screens.lab import LabScreen
+
+        if tenant and tenant != self.tenant:
+            super().action_lab(tenant)
+        else:
+            self.app.push_screen(LabScreen(self.tenant, self.draft, self.take))
+
     async def action_back(self) -> None:
         """Go back to the fleet; the draft stays."""
         await self.app.pop_screen()
