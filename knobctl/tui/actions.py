@@ -24,6 +24,8 @@ class Danger(StrEnum):
 
 FLEET: Final = "fleet"
 TENANT: Final = "tenant"
+PLAN: Final = "plan"
+PUSHING: Final = "pushing"
 LAB: Final = "lab"
 EVERYWHERE: Final = "everywhere"
 """The place of an action that works on each of them."""
@@ -132,7 +134,7 @@ ACTIONS: Final = (
         keys=("escape",),
         title="back",
         help="Go back one step; no draft is lost.",
-        places=(TENANT, LAB),
+        places=(TENANT, LAB, PLAN, PUSHING),
         command="back",
     ),
     Action(
@@ -268,6 +270,89 @@ ACTIONS: Final = (
         help="Read the tenant's files and its live set again.",
         places=(TENANT,),
         command="reread",
+        footer=False,
+    ),
+    Action(
+        id="push",
+        title="push",
+        help="Show the plan of a push: what it changes on the engine, what to acknowledge; nothing is written by it.",
+        places=(TENANT,),
+        command="push",
+        footer=False,
+    ),
+    Action(
+        id="acknowledge",
+        keys=("a",),
+        title="acknowledge",
+        help="Note that you looked at the line under the cursor and go on in spite of it.",
+        places=(PLAN,),
+        command="acknowledge",
+    ),
+    Action(
+        id="next_concern",
+        keys=("tab",),
+        title="next",
+        help="Go to the next line that is to be acknowledged.",
+        places=(PLAN,),
+        command="next",
+    ),
+    Action(
+        id="keep",
+        keys=("k",),
+        title="keep",
+        help="Keep what the engine holds for this knob: its live value goes into the draft.",
+        places=(PLAN,),
+        danger=Danger.DRAFT,
+        command="keep",
+    ),
+    Action(
+        id="file",
+        keys=("f",),
+        title="file too",
+        help="Say whether the tenant's file is edited too, so that GitOps does not undo the push.",
+        places=(PLAN,),
+        command="file",
+    ),
+    Action(
+        id="unchanged",
+        keys=("v",),
+        title="all knobs",
+        help="Show the knobs that stay as they are, or fold them.",
+        places=(PLAN,),
+        command="unchanged",
+    ),
+    Action(
+        id="replan",
+        keys=("R",),
+        title="read again",
+        help="Read the engine and the files again, and plan anew.",
+        places=(PLAN,),
+        command="replan",
+        footer=False,
+    ),
+    Action(
+        id="confirm",
+        keys=("enter",),
+        title="push",
+        help="Push what is shown, once all is acknowledged; in production the tenant id is typed instead.",
+        places=(PLAN,),
+        danger=Danger.PUSH,
+        command="confirm",
+    ),
+    Action(
+        id="plan_again",
+        keys=("n",),
+        title="plan again",
+        help="Plan again on top of what the engine holds now; the draft is kept.",
+        places=(PUSHING,),
+        command="plan",
+    ),
+    Action(
+        id="pushes",
+        title="last push",
+        help="Look at the last push of this session, under way or over.",
+        places=(EVERYWHERE,),
+        command="pushes",
         footer=False,
     ),
     Action(

@@ -17,6 +17,7 @@ from knobctl.tui.actions import EVERYWHERE, FLEET, action_called, actions_of, bi
 from knobctl.tui.arming import Arming
 from knobctl.tui.commands import History
 from knobctl.tui.logbook import KINDS, Kind
+from knobctl.tui.pushes import Moved, Pushes
 from knobctl.tui.screens.fleet import FleetScreen
 from knobctl.tui.screens.place import Place
 from knobctl.tui.ui import Told, line, lines, tell
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 _NO_COLOUR: Final = NoColor()
 _FEW: Final = 1_000
 """Of so many tenants the nearest name can be found at once."""
+
+BURST_S: Final = 0.05
+"""Keys that come faster than this were not pressed one by one."""
 
 
 class KnobctlApp(App[None], Working):
@@ -78,6 +82,11 @@ class KnobctlApp(App[None], Working):
         forced = "it was started so" if workplace.where.read_only else None
         self.arming = Arming(forced=forced)
         self.history = History()
+        self.pushes = Pushes(workplace, self.post_message)
+        """What this session pushed, or is pushing."""
+        self._typed_at = (-BURST_S, 0.0)
+        """When the last two keys came, on the clock of events."""
+        self._key: events.Key | None = None
         self.notes: dict[str, str] = {}
         """What the header says beside the place's own notes, by whose it is: `index` of the index."""
         self.begin_capture_print(self)  # places ask the rooms below before this is mounted
@@ -98,7 +107,26 @@ class KnobctlApp(App[None], Working):
         """Note that somebody is there."""
         if isinstance(event, (events.Key, events.MouseDown, events.Paste)):
             self.arming = self.arming.touch(self.workplace.now())
+        if isinstance(event, events.Key) and event is not self._key:  # it comes back from below
+            self._key, self._typed_at = event, (self._typed_at[1], event.time)
         await super().on_event(event)
+
+    def is_burst(self) -> bool:
+        """Whether the last key came on the heels of another, as in a paste, or where a key is held: nobody meant it alone."""
+        before, last = self._typed_at
+        return last - before < BURST_S
+
+    def on_moved(self, event: Moved) -> None:
+        """Show that a push took a step, wherever it is looked at; where it is over, tell it everywhere."""
+        from knobctl.tui import push_view
+
+        push = event.push
+        for place in self._places():
+            place.moved(push)
+        self.note("pushes", next(map(push_view.headline, self.pushes.under_way), ""))
+        if push.is_over and not push.is_told:
+            push.is_told = True
+            tell(self, push_view.headline(push), "information" if push.is_good else "error")
 
     def on_print(self, event: events.Print) -> None:
         """Keep for the log what would have gone to standard error."""
@@ -270,6 +298,19 @@ class KnobctlApp(App[None], Working):
         """Make the session read-only."""
         self.arming = self.arming.disarm()
 
+    def action_pushes(self) -> None:
+        """Look at the last push of this session.
+
+        Raises:
+            UsageError: If there was none.
+        """
+        from knobctl.tui.screens.push import PushScreen
+
+        if not self.pushes.all:
+            raise UsageError("nothing was pushed in this session; earlier ones: knobctl runs")
+        if not isinstance(self.screen, PushScreen):
+            self.push_screen(PushScreen(self.pushes.all[-1]))
+
     # Leaving.
 
     async def action_quit(self) -> None:
@@ -279,6 +320,7 @@ class KnobctlApp(App[None], Working):
         if isinstance(self.screen, ConfirmScreen):
             return
         undone = [one for place in self._places() for one in place.unfinished()]
+        undone = [*self.pushes.unfinished(), *undone]
         if not undone:
             self.exit()
             return
@@ -301,6 +343,7 @@ class KnobctlApp(App[None], Working):
 
     def lost(self, code: int) -> None:
         """Leave without asking: the terminal is gone, or the process was told to end."""
+        self.workplace.stop_pushes()
         self.exit(return_code=code)
 
     @property

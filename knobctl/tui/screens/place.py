@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from knobctl.tui.actions import Action
     from knobctl.tui.app import KnobctlApp
+    from knobctl.tui.pushes import Push
     from knobctl.tui.workplace import Workplace
 
 LEAST: tuple[int, int] = (60, 16)
@@ -83,6 +84,9 @@ class Place(Screen[None], Working):
     def unfinished(self) -> Iterable[str]:
         """What would be left undone by leaving: `acme: 2 edits in a draft`."""
         return ()
+
+    def moved(self, push: Push) -> None:
+        """Hear that a push took a step, or is over."""
 
     def offers(self, kind: str, typed: str) -> Iterable[str] | None:
         """What an argument of a kind can be here, by what is typed; None where the place does not know."""
