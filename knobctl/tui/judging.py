@@ -129,6 +129,12 @@ class TenantJudge:
         report = validate_repository(judging(self.subject.repository, [document]))
         return [one for one in report.findings if one.severity is Severity.ERROR]
 
+    @cached_property
+    def unreadable(self) -> Sequence[str]:
+        """Files of the repository that cannot be read as what they are; a tenant's document may be in one."""
+        found = (one for one in self.whole.repository.findings if one.severity is Severity.ERROR)
+        return list(dict.fromkeys(one.primary.file for one in found if one.primary))
+
     def draft(self, engine: str) -> Draft:
         """A draft in which nothing is edited yet."""
         return Draft(engine=engine, tenant=self.subject.tenant, begun=self.now)

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from knobctl.tui.detail import Line
     from knobctl.tui.draft import Draft
     from knobctl.tui.judging import Judgement, TenantJudge
-    from knobctl.tui.screens.tenant import TenantScreen
+    from knobctl.tui.screens.tenant_editing import TenantEditing
     from knobctl.tui.workplace import KeptText
 
 
 def offer_write(
-    screen: TenantScreen,
+    screen: TenantEditing,
     edit: FileEdit,
     *,
     written: Callable[[], object],
@@ -74,7 +74,7 @@ class Taken(NamedTuple):
 class EditorRound:
     """One text in the user's editor, as often as it takes."""
 
-    def __init__(self, screen: TenantScreen) -> None:
+    def __init__(self, screen: TenantEditing) -> None:
         """Take the tenant as it is: its file as the draft would have it, or the set where it has no file."""
         assert screen.judge is not None
         assert screen.draft is not None
