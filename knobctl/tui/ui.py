@@ -99,15 +99,19 @@ class Choices(OptionList):
 
     def watch_highlighted(self, highlighted: int | None) -> None:
         """Put the sign before the chosen line."""
-        for at, mark in ((self._chosen, _unmarked), (highlighted, _marked)):
+        for at, mark in ((self._chosen, _unmarked), (highlighted, self._marked)):
             if at is not None and at < len(self._rows):
                 self.replace_option_prompt_at_index(at, mark(self._rows[at]))
         self._chosen = highlighted
         super().watch_highlighted(highlighted)
 
+    def _marked(self, row: Content) -> Content:
+        """The chosen line, in the cursor's colours whatever its parts have elsewhere.
 
-def _marked(row: Content) -> Content:
-    return Content(f"> {row.plain}")  # in the cursor's colours, whatever its parts have elsewhere
+        Textual forgets `reverse` of a style sheet for lists, and without colours there is nothing else.
+        """
+        style = self.app.theme_variables["block-cursor-text-style"]
+        return Content.assemble((f"> {row.plain}", style))
 
 
 def _unmarked(row: Content) -> Content:

@@ -161,6 +161,15 @@ def test_production_is_reverse_video_without_any_colour(desk: Desk) -> None:
     assert all(segment.style and segment.style.reverse for segment in words)
 
 
+@pytest.mark.parametrize("keys", [("colon", "t", "down"), ("question_mark",)])
+def test_the_chosen_line_is_seen_without_any_colour(desk: Desk, keys: tuple[str, ...]) -> None:
+    """By its sign and turned round."""
+    chosen = [one for one in seen(desk, PLAIN, *keys) if one.text.startswith("> ")]
+    assert len(chosen) == 1
+    assert chosen[0].style
+    assert chosen[0].style.reverse
+
+
 @pytest.mark.parametrize(
     ("environment", "theme"),
     [
