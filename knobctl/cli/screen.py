@@ -6,7 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from knobctl.errors import ExitCode, InputError, UsageError
+from knobctl.cli.last_pushes import finish_pushes
+from knobctl.errors import ExitCode, InputError, UsageError, gravest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +53,7 @@ def run_app(session: Session, workplace: Workplace, theme: str | None, *, served
         served: Whether it is drawn in a browser.
 
     Returns:
-        `OK`, or which signal ended it.
+        `OK`, which signal ended it, or what became of a push that was finished after it.
     """
     if not served:
         assert_terminal()
@@ -64,10 +65,13 @@ def run_app(session: Session, workplace: Workplace, theme: str | None, *, served
     chosen = themes.named(theme).name if theme else _fitting(session)
     os.environ.pop("NO_COLOR", None)  # the theme obeys it; Textual would make greys of its own
     app = _made(workplace, chosen, read_keymap_file(session), served=served)
-    app.run()
+    try:
+        app.run()
+    finally:
+        finished = finish_pushes(session, app.pushes)
     if app.crash:
         raise app.crash
-    return ExitCode(app.return_code or ExitCode.OK)
+    return gravest([ExitCode(app.return_code or ExitCode.OK), finished])
 
 
 def _made(workplace: Workplace, theme: str, keymap: Keymap, *, served: bool) -> KnobctlApp:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final
@@ -57,9 +57,9 @@ def stopping_on_signals(requested: Event | None = None) -> Iterator[Stopping]:
     def request(number: int, _frame: FrameType | None) -> None:
         if stopping.code is None:
             stopping.code = _CODES[signal.Signals(number)]
-            os.write(
-                sys.stderr.fileno(), f"\nstopping: {_WORDS}\n".encode()
-            )  # the stream itself may be in the middle of a write
+            with suppress(OSError):  # where the terminal is gone nobody is to be told
+                # The stream itself may be in the middle of a write.
+                os.write(sys.stderr.fileno(), f"\nstopping: {_WORDS}\n".encode())
         stopping.requested.set()
 
     before = {number: signal.signal(number, request) for number in _CODES}
