@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from knobctl.checks.asking import Asking
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class OneByOne:
-    """What the checks say of each tenant's documents alone, as `check` does: the engine is not asked."""
+    """What the checks say of each tenant's documents alone, as `check` does: the engine is not asked.
+
+    Safe to call from several threads.
+    """
 
     def __init__(self, repository: Repository, *, today: date, fleet: Document | None) -> None:
         """Validate the documents, and take what they are judged by.
@@ -42,6 +46,7 @@ class OneByOne:
         self._moment, waiving = Moment(today), now.waiving(today)
         self._staying = Staying((), now, waiving, self._moment)
         self._asking = Asking(now.policies.in_force)
+        self._judging = Lock()
         found = defaultdict(list)
         for one in now.weighed([*now.findings, *now.strangers()]):
             found[one.primary.file if one.primary else ""].append(one)
@@ -50,12 +55,16 @@ class OneByOne:
 
     def known(self, tenant: Document) -> Verdict | None:
         """What the index knows to be said of a tenant by policies; None where it must be asked about."""
-        return None if tenant.source in self.by_file else self._staying.known(tenant)
+        if tenant.source in self.by_file:
+            return None
+        with self._judging:
+            return self._staying.known(tenant)
 
     def findings(self, tenant: Document) -> list[Finding]:
         """Judge a tenant; what the policies say is known to the index from now on."""
         subject = subject_of(self._now, tenant, self._moment)
-        said = [finding_of(hit, subject) for hit in self._asking.hits(subject)]
-        told = self._staying.judged(subject, said)
+        with self._judging:
+            said = [finding_of(hit, subject) for hit in self._asking.hits(subject)]
+            told = self._staying.judged(subject, said)
         of_file = self.by_file.get(tenant.source, ())
         return [*(one for one in of_file if one.tenant in {None, tenant.name}), *told]

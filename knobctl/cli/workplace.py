@@ -14,7 +14,7 @@ from knobctl.tui.workplace import Where
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
+    from datetime import date, datetime
 
     from knobctl.changes.file_edits import FileEdit
     from knobctl.changes.limits import Limits
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from knobctl.changes.witness import Witness
     from knobctl.cli.draft_folder import DraftFolder
     from knobctl.cli.session import Session
+    from knobctl.documents.filing import Filing
     from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
+    from knobctl.documents.sources import Files
     from knobctl.engine.interface import Engine, LiveSet
     from knobctl.evidence.recording import Recording
     from knobctl.knobs import Catalogue
@@ -42,6 +44,7 @@ class SessionWorkplace:
         self._session = session
         self._opening = RLock()
         self._read: Repository | None = None
+        self._begun: Repository | None = None
         self._claims: dict[str, list[Document]] = {}
         self._names: tuple[str, ...] = ()
         from knobctl.tui.logbook import Logbook
@@ -65,12 +68,37 @@ class SessionWorkplace:
 
     def repository(self) -> Repository:
         """See `Workplace.repository`."""
-        from knobctl.cli.choosing import choose
-
         with self._opening:
             if self._read is None:
-                self._read, _ = choose(self._session, (self.where.path,))
+                self._read = self._opened()
             return self._read
+
+    def _opened(self) -> Repository:
+        from knobctl.cli.choosing import chosen_of
+
+        session = self._session
+
+        def filing(repository: Repository, files: Files) -> Filing:
+            self._begun = repository
+            return session.filing_and_live(repository, files)
+
+        repository = session.repository((self.where.path,), filing=filing)
+        return chosen_of(session, repository, None)[0]
+
+    def progress(self) -> tuple[int, int]:
+        """See `Workplace.progress`."""
+        begun = self._begun
+        return (begun.files, begun.listed) if begun else (0, 0)
+
+    def fleet(self) -> Document | None:
+        """See `Workplace.fleet`."""
+        from knobctl.changes.preparing import fleet_of
+
+        return fleet_of(self.repository(), self._session.fleet)
+
+    def today(self) -> date:
+        """See `Workplace.today`."""
+        return self._session.today
 
     def subject(self, tenant: str) -> Subject:
         """See `Workplace.subject`."""

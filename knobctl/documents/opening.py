@@ -223,6 +223,7 @@ class Opening:
                 if self._filing_of and self._filing is None and len(first) == MANY:
                     self._filing = self._filing_of(self._repository, self._files)
                 found = [*first, *names]
+                self._repository.listed += len(found)
                 if self._filing and self._unchanged is None:
                     found = self._filing.give_known(found, self._seen, self._source)
                 for one in found:

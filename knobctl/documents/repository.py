@@ -45,6 +45,8 @@ class Repository:
     """What is wrong with files, judged or not, that cannot be read and may hold a policy."""
     files: int = 0
     """How many files were judged."""
+    listed: int = 0
+    """How many files of folders are to be judged: for whoever waits until they are."""
     skipped: list[str] = field(default_factory=list)
     """Judged files in which only somebody else's documents stand."""
     links: list[str] = field(default_factory=list)

@@ -111,7 +111,7 @@ def drift_text(
     ordered = sorted(drift.differing, key=lambda one: not _resets(one))
     shown = ordered if everything else ordered[:MOST_SHOWN]
     for one in shown:
-        lines += _tenant_lines(one, now, colored)
+        lines += tenant_lines(one, now, colored=colored)
     if len(shown) < len(ordered):
         lines.append(f"and {count(len(ordered) - len(shown), 'more tenant')}; -v shows each")
     lines += _unmanaged_lines(drift.unmanaged or (), now, everything=everything)
@@ -139,7 +139,8 @@ def _moved_words(one: TenantDrift) -> str:
     return "never pushed" if one.never_written else SIDES[one.moved]
 
 
-def _tenant_lines(one: TenantDrift, now: datetime, colored: bool) -> list[str]:
+def tenant_lines(one: TenantDrift, now: datetime, *, colored: bool = False) -> list[str]:
+    """Write of one tenant which side moved, then each knob that differs, who changed it and when."""
     name = click.style(visible(one.tenant), bold=True) if colored else visible(one.tenant)
     live = one.diff.live
     head = f"{name}  {_moved_words(one)}: {visible(one.diff.after)}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text as RichText
 from textual.content import Content
 from textual.message import Message
@@ -67,6 +68,23 @@ def lines(*each: Content) -> Content:
 def cell(text: str, style: str = "") -> RichText:
     """A cell of a `DataTable`, which reads markup in every plain string."""
     return RichText(shown(text).replace("\n", "\\n"), style=style, no_wrap=True, end="")
+
+
+def fitted(text: str, width: int, *, right: bool = False) -> str:
+    """Make outside text fill so many columns exactly: cut with a sign where it is longer, else padded.
+
+    Args:
+        text: What is shown; a line feed as its escape.
+        width: In columns of the terminal, of which a wide character takes two.
+        right: Whether the blanks come first.
+    """
+    # No character takes less than no column: what lies far behind the edge is not even cleaned.
+    whole = shown(text, most=8 * width + 8).replace("\n", "\\n")
+    taken = cell_len(whole)
+    if taken > width:
+        return f"{set_cell_size(whole, width - 1)}…" if width else ""
+    blanks = " " * (width - taken)
+    return blanks + whole if right else whole + blanks
 
 
 class Words(Static):

@@ -11,7 +11,7 @@ from textual.worker import get_current_worker
 from knobctl.errors import KnobctlError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from textual.worker import Worker
 
@@ -53,6 +53,43 @@ class Working(DOMNode):
             work, group=f"{group} of {self.id or type(self).__name__}", exclusive=True, thread=True
         )
 
+    def follow(
+        self,
+        group: str,
+        steps: Callable[[], Iterable[T]],
+        each: Callable[[T], object],
+        *,
+        done: Callable[[], object] = lambda: None,
+        failed: Callable[[KnobctlError], object] | None = None,
+    ) -> Worker[None]:
+        """Ask in a thread for what comes bit by bit; a later question of the same group ends this one.
+
+        Args:
+            group: As for `ask`.
+            steps: Runs in the thread; a step that takes the interpreter for long stops the screen.
+            each: Gets each bit, on the screen's own thread; the next one is not made before.
+            done: Runs there after the last one.
+            failed: Gets the error, which is told by nobody else: what is asked again and again fails often.
+        """
+
+        def work() -> None:
+            worker = get_current_worker()
+            try:
+                for step in steps():
+                    if worker.is_cancelled:
+                        return
+                    self.app.call_from_thread(self._hear, step, each)
+            except KnobctlError as error:
+                if not worker.is_cancelled:
+                    self.app.call_from_thread(self._hear, error, failed or self._fail_with)
+                return
+            if not worker.is_cancelled:
+                self.app.call_from_thread(self._hear, None, lambda _: done())
+
+        return self.run_worker(
+            work, group=f"{group} of {self.id or type(self).__name__}", exclusive=True, thread=True
+        )
+
     @contextmanager
     def telling(self, told: Callable[[str], object] | None = None) -> Iterator[None]:
         """Tell of what could not be done in the block, instead of ending the program.
@@ -73,6 +110,9 @@ class Working(DOMNode):
         self._tell(_words(error))
         if failed and self.is_attached:
             failed(error)
+
+    def _fail_with(self, error: KnobctlError) -> None:
+        self._tell(_words(error))
 
     def _tell(self, text: str) -> None:
         from knobctl.tui.ui import tell

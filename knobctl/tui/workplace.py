@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
+    from datetime import date, datetime
     from pathlib import Path
 
     from knobctl.changes.file_edits import FileEdit
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from knobctl.changes.single import Subject
     from knobctl.changes.tenant_proposal import Acknowledged, Carried, TenantProposal, Wanted
     from knobctl.changes.witness import Witness
+    from knobctl.documents.model import Document
     from knobctl.documents.repository import Repository
     from knobctl.engine.interface import Engine, LiveSet
     from knobctl.evidence.recording import Recording
@@ -91,6 +92,15 @@ class Workplace(Protocol):
 
     def subject(self, tenant: str) -> Subject:
         """A tenant with its document, its fleet and the repository around it."""
+
+    def progress(self) -> tuple[int, int]:
+        """How many files were read, and of how many, of the documents that are being opened now."""
+
+    def fleet(self) -> Document | None:
+        """The fleet that applies to all documents; None where each tenant has its own, or none."""
+
+    def today(self) -> date:
+        """The day, for waivers."""
 
     def read(self, tenant: str) -> LiveSet:
         """The set that the engine holds for a tenant."""

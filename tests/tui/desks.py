@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from textual.worker import WorkerCancelled
 
 from knobctl.cli.options import Settings
 from knobctl.cli.session import Session
@@ -80,5 +82,8 @@ class Desk:
 
 async def settled(pilot: Pilot[Any]) -> None:
     """Wait until nothing is asked in the background and what came of it is drawn."""
-    await pilot.app.workers.wait_for_complete()
+    while asked := [one for one in pilot.app.workers if not one.is_finished]:
+        with suppress(WorkerCancelled):  # a later question makes an earlier one's answer stale
+            await pilot.app.workers.wait_for_complete(asked)
+        await pilot.pause()
     await pilot.pause()

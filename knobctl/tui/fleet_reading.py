@@ -1,0 +1,266 @@
+"""What the fleet's screen reads in the background: documents, then verdicts and live sets, and live again and again."""
+
+from __future__ import annotations
+
+import gc
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import nan
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+from knobctl.changes.preparing import validated
+from knobctl.checks.one_by_one import OneByOne
+from knobctl.tui.closer import Closer, Looking, at_stranger
+from knobctl.tui.fleet import Chunk, Fleet, Mark
+from knobctl.tui.fleet_steps import Judging, LiveReading, row_steps, strangers
+from knobctl.tui.ui import tell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from textual.timer import Timer
+
+    from knobctl.documents.repository import Repository
+    from knobctl.errors import KnobctlError
+    from knobctl.tui.fleet import Held, Verdict
+    from knobctl.tui.screens.fleet import FleetScreen
+
+OFTEN_S: Final = 15.0
+"""How long after live was read it is read again, at the least."""
+SHARE: Final = 20
+"""Reading live takes at most one part in so many of the time."""
+WAIT_S: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The documents are read; their rows come."""
+
+    repository: Repository
+
+
+class FleetReading:
+    """The state of reading. What it finds goes to the screen, in the thread that draws."""
+
+    def __init__(self, screen: FleetScreen) -> None:
+        self._screen = screen
+        self._repository: Repository | None = None
+        self._looking: Looking | None = None
+        self._checks: OneByOne | None = None
+        self._live: LiveReading | None = None
+        self._coming: Fleet | None = None
+        self._began_s = nan
+        self._every_s = OFTEN_S
+        self._next: Timer | None = None
+        self._phase = "reading"
+        self._judged = ""
+        self._live_words = ""
+        self.is_paused = False
+        self.trouble = ""
+        """Why there is no fleet."""
+        self._seen: Sequence[int] = ()
+
+    @property
+    def words(self) -> str:
+        """How far it is, for the header."""
+        if self.is_paused:
+            return "paused: p goes on"
+        return "  ".join(filter(None, (self._phase, self._judged, self._live_words)))
+
+    @property
+    def can_look(self) -> bool:
+        """Whether a closer look is possible yet."""
+        return self._looking is not None and not self.is_paused
+
+    # Documents.
+
+    def begin(self) -> None:
+        """Read the documents."""
+        self._phase, self.trouble = "reading", ""
+        self._screen.follow(
+            "rows", self._rows, self._take, done=self._rows_done, failed=self._no_rows
+        )
+
+    def _rows(self) -> Iterator[str | Begun | Chunk]:
+        workplace = self._screen.workplace
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            opened = pool.submit(workplace.repository)
+            while not opened.done():
+                try:
+                    opened.result(timeout=WAIT_S)
+                except TimeoutError:
+                    read, of = workplace.progress()
+                    yield f"read {read:,} of {of:,}" if read < of else "reading"
+            repository = opened.result()
+        # What is kept as long as the session is not looked through again and again for garbage.
+        gc.freeze()
+        yield Begun(repository)
+        yield from row_steps(repository)
+
+    def _take(self, step: str | Begun | Chunk) -> None:
+        screen = self._screen
+        match step:
+            case str():
+                self._phase = step
+            case Begun():
+                self._repository = step.repository
+                self._coming = Fleet(step.repository.catalogue)
+                if not len(screen.fleet):
+                    screen.take_fleet(self._coming)
+            case Chunk():
+                self._add(step)
+
+    def _add(self, chunk: Chunk) -> None:
+        coming = self._coming
+        assert coming is not None
+        before = len(coming)
+        coming.add(chunk)
+        if coming is self._screen.fleet:
+            self._screen.take_more(before)
+
+    def _rows_done(self) -> None:
+        self._phase = ""
+        coming = self._coming
+        assert coming is not None
+        if coming is not self._screen.fleet:
+            self._screen.take_fleet(coming)
+        self._screen.sort_rows()
+        self._looking = self._checks = self._live = None
+        self.judge()
+        self.read_live()
+
+    def _no_rows(self, error: KnobctlError) -> None:
+        self._phase = ""
+        self.trouble = error.message
+        tell(self._screen.app, error.message, "error")
+        self._screen.draw_news()
+
+    # Verdicts.
+
+    def judge(self) -> None:
+        """Find out what the checks say."""
+        self._judged = "judging"
+        self._screen.follow("verdicts", self._verdicts, self._take_verdicts, done=self._all_judged)
+
+    def _verdicts(self) -> Iterator[list[Verdict]]:
+        workplace, repository = self._screen.workplace, self._repository
+        assert repository is not None
+        if self._checks is None:
+            validated(repository)
+            checks = OneByOne(repository, today=workplace.today(), fleet=workplace.fleet())
+            self._looking, self._checks = Looking(repository, checks), checks
+        yield from Judging(self._checks, repository, lambda: self._seen).steps()
+
+    def _take_verdicts(self, verdicts: list[Verdict]) -> None:
+        screen = self._screen
+        screen.fleet.judge(verdicts)
+        self._seen = list(screen.table.seen)
+
+    def _all_judged(self) -> None:
+        self._judged = ""
+        self._screen.look()
+
+    # Live.
+
+    def read_live(self) -> None:
+        """Read what the engine holds, and again after a while."""
+        if self._next:
+            self._next.stop()
+        self._began_s = perf_counter()
+        self._live_words = "reading live"
+        self._screen.follow(
+            "live", self._held, self._take_held, done=self._live_read, failed=self._no_live
+        )
+
+    def _held(self) -> Iterator[list[Held]]:
+        repository = self._repository
+        assert repository is not None
+        if self._live is None:
+            self._live = LiveReading(repository, self._screen.workplace.engine)
+        yield from self._live.steps()
+
+    def _take_held(self, held: list[Held]) -> None:
+        fleet = self._screen.fleet
+        unknown = fleet.hold(held)
+        if unknown:
+            before = len(fleet)
+            fleet.add(strangers(unknown, fleet.catalogue))
+            fleet.hold(unknown)
+            self._screen.take_more(before)
+
+    def _live_read(self) -> None:
+        took = perf_counter() - self._began_s
+        self._every_s = max(OFTEN_S, SHARE * took)
+        self._live_words = f"live every {self._every_s:.0f} s"
+        self._later()
+
+    def _no_live(self, error: KnobctlError) -> None:
+        self._live_words = f"live not read: {error.message}"
+        self._later()
+
+    def _later(self) -> None:
+        if not self.is_paused:
+            self._next = self._screen.set_timer(self._every_s, self._again)
+
+    def _again(self) -> None:
+        if self._screen.is_current:
+            self.read_live()
+        else:
+            self._later()
+
+    # What a person asks for.
+
+    def pause(self) -> None:
+        """Stop, or go on."""
+        self.is_paused = not self.is_paused
+        workers = self._screen.workers
+        if self.is_paused:
+            for worker in list(workers):
+                if worker.node is self._screen:
+                    worker.cancel()
+            if self._next:
+                self._next.stop()
+        elif self._phase:
+            self.begin()
+        else:
+            self.judge()
+            self.read_live()
+
+    def refresh(self) -> None:
+        """Read everything anew."""
+        self.is_paused = False
+        self._screen.workplace.reload()
+        self.begin()
+
+    def reread(self, tenant: str) -> None:
+        """Look again at a tenant that somebody had open: its set or its file may have been written."""
+        workplace, live = self._screen.workplace, self._live
+
+        def read() -> Held | None:
+            if workplace.repository() is not self._repository:
+                return None
+            return live.held(workplace.read(tenant)) if live else None
+
+        def take(held: Held | None) -> None:
+            if held:
+                self._take_held([held])
+            else:
+                self.begin()
+
+        if self._repository is not None:
+            self._screen.ask("reread", read, take)
+
+    # The closer look.
+
+    def look(self, row: int) -> Closer:
+        """Look more closely at a row; takes its time."""
+        fleet, looking, repository = self._screen.fleet, self._looking, self._repository
+        if looking is None or repository is None:
+            return Closer()
+        engine = self._screen.workplace.engine
+        if fleet.marks[row] & Mark.UNMANAGED:
+            return at_stranger(fleet.names[row], engine)
+        if row < len(repository.tenants):
+            return looking.at(repository.tenants[row], engine)
+        return looking.at_file(fleet.sources[row])

@@ -1,0 +1,206 @@
+"""Fills the fleet in steps that are small enough to be taken between two keys: rows, verdicts, live sets."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import islice
+from math import nan
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+from knobctl.documents.kinds import TENANT_NAME
+from knobctl.engine.interface import NotOfferedError
+from knobctl.engine.reading import read_arriving
+from knobctl.errors import EngineError
+from knobctl.finding import Severity
+from knobctl.tui.fleet import NOBODY, About, Chunk, Held, Mark, Row, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from knobctl.checks.one_by_one import OneByOne
+    from knobctl.documents.model import Document
+    from knobctl.documents.repository import Repository
+    from knobctl.engine.interface import Engine, LiveSet
+    from knobctl.finding import Finding
+    from knobctl.knobs import Catalogue, KnobValue
+
+STEP: Final = 1_000
+"""So many rows are taken at once: a few milliseconds of whoever draws."""
+_ASKED: Final = 40
+"""So many tenants are judged at once."""
+
+
+def row_steps(repository: Repository) -> Iterator[Chunk]:
+    """The judged tenants in their order, so that the first row is the first tenant's; then the files that give none."""
+    catalogue = repository.catalogue
+    tenants = iter(repository.tenants)
+    rows = _Rows(repository)
+    while some := list(islice(tenants, STEP)):
+        yield Chunk(map(rows.row, some), catalogue)
+    yield Chunk(_torn(repository), catalogue)
+
+
+class _Rows:
+    """Makes the rows of tenants; what many say alike is one object."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._heads: dict[object, About] = {}
+
+    def row(self, tenant: Document) -> Row:
+        layers, labels, owner = tenant.layers, tenant.labels, tenant.owner or ""
+        key = (layers, owner, *labels.items())
+        about = self._heads.get(key)
+        if about is None:
+            about = self._heads[key] = About(layers, labels, owner)
+        marks = 0 if TENANT_NAME.match(tenant.name) else int(Mark.NO_TENANT)
+        name = tenant.name or PurePath(tenant.source).stem
+        return Row(name, tenant.source, about, self._repository.desired(tenant), marks)
+
+
+def _torn(repository: Repository) -> Iterator[Row]:
+    """Files in which something is wrong and no document stands: a tenant may be lost with each."""
+    whole = {one.source for one in repository.judged}
+    torn = dict.fromkeys(
+        one.primary.file
+        for one in repository.findings
+        if one.primary and one.severity is Severity.ERROR and one.primary.file not in whole
+    )
+    for file in torn:
+        yield Row(PurePath(file).stem, file, NOBODY, {}, int(Mark.NO_TENANT))
+
+
+class Judging:
+    """Finds out what the checks say of each row, those first at which somebody looks."""
+
+    def __init__(
+        self, checks: OneByOne, repository: Repository, seen: Callable[[], Sequence[int]]
+    ) -> None:
+        """Take what is judged.
+
+        Args:
+            checks: What judges.
+            repository: Whose judged tenants the first rows are.
+            seen: Gives the rows that are looked at now.
+        """
+        self._checks, self._tenants, self._seen = checks, repository.tenants, seen
+        self._files = [row.source for row in _torn(repository)]
+        self._open: dict[int, None] = {}
+
+    def steps(self) -> Iterator[list[Verdict]]:
+        """First what the index knows, then what has to be asked for."""
+        yield [
+            verdict_of(row, self._checks.by_file.get(file, ()))
+            for row, file in enumerate(self._files, len(self._tenants))
+        ]
+        for start in range(0, len(self._tenants), STEP):
+            rows = range(start, min(start + STEP, len(self._tenants)))
+            yield [verdict for row in rows if (verdict := self._known(row))]
+        while self._open:
+            chosen = [row for row in self._seen() if row in self._open][:_ASKED]
+            chosen = chosen or list(islice(self._open, _ASKED))
+            for row in chosen:
+                del self._open[row]
+            yield [verdict_of(row, self._checks.findings(self._tenants[row])) for row in chosen]
+
+    def _known(self, row: int) -> Verdict | None:
+        known = self._checks.known(self._tenants[row])
+        if known is None:
+            self._open[row] = None
+            return None
+        errors, warnings = (known.counts.get(one.value, 0) for one in _GRAVE)
+        if errors or warnings:  # which rules they are of nobody has written down
+            self._open[row] = None
+        return Verdict(row, errors, warnings, ())
+
+
+_GRAVE: Final = (Severity.ERROR, Severity.WARNING)
+
+
+def verdict_of(row: int, findings: Iterable[Finding]) -> Verdict:
+    """What some findings come to: only what counts, and no infos."""
+    grave = [one for one in findings if one.counts and one.severity in _GRAVE]
+    grave.sort(key=lambda one: one.severity.rank)
+    errors = sum(one.severity is Severity.ERROR for one in grave)
+    rules = tuple(dict.fromkeys(one.rule for one in grave))
+    return Verdict(row, errors, len(grave) - errors, rules)
+
+
+class LiveReading:
+    """Reads what the engine holds of the whole fleet, and compares it with what the documents want."""
+
+    def __init__(self, repository: Repository, engine: Engine) -> None:
+        """Take both; nobody is asked yet."""
+        self._repository, self._engine = repository, engine
+        floor = repository.catalogue.by_role.get("floor.fused")
+        self._floor = floor.name if floor else ""
+        self._documents = {one.name: one for one in repository.tenants}
+
+    def steps(self) -> Iterator[list[Held]]:
+        """What is held, as it arrives; at the end those of whom the engine has nothing.
+
+        Raises:
+            EngineError: If the engine cannot be asked.
+        """
+        listed: set[str] = set()
+        try:
+            sets = iter(self._engine.list())
+            while some := list(islice(sets, STEP)):
+                listed.update(one.tenant for one in some)
+                yield list(map(self.held, some))
+        except NotOfferedError:
+            yield from self._one_by_one()
+            return
+        missing = (name for name in self._documents if name not in listed)
+        while names := list(islice(missing, STEP)):
+            yield [Held(name, nan, nan, "", self._wants(name, {})) for name in names]
+
+    def _one_by_one(self) -> Iterator[list[Held]]:
+        """Of an engine that cannot list what it holds."""
+        failure: EngineError | None = None
+        some: list[Held] = []
+        for _, found in read_arriving(self._engine, self._documents):
+            if isinstance(found, EngineError):
+                failure = failure or found
+                continue
+            some.append(self.held(found))
+            if len(some) == _ASKED:
+                yield some
+                some = []
+        yield some
+        if failure:
+            raise failure
+
+    def held(self, live: LiveSet) -> Held:
+        """What the list shows of a live set."""
+        differs = self._wants(live.tenant, live.knobs)
+        if live.unknown and not differs:
+            differs = any(name in self._repository.catalogue for name in live.unknown)
+        floor = live.knobs.get(self._floor, nan)
+        return Held(
+            live.tenant,
+            float(floor) if not isinstance(floor, str) else nan,
+            seconds_of(live.updated_at),
+            live.updated_by or "",
+            differs,
+        )
+
+    def _wants(self, tenant: str, held: Mapping[str, KnobValue]) -> bool:
+        """Whether the documents want another set."""
+        document = self._documents.get(tenant)
+        return document is not None and not self._repository.wants(document, held)
+
+
+def seconds_of(time: str | None) -> float:
+    """A time of an engine, in seconds since 1970; NaN where it is none."""
+    try:
+        return datetime.fromisoformat(time).timestamp() if time else nan
+    except (ValueError, OverflowError):
+        return nan
+
+
+def strangers(held: Sequence[Held], catalogue: Catalogue) -> Chunk:
+    """Rows for what the engine holds and no document asks for."""
+    marks = int(Mark.UNMANAGED)
+    return Chunk((Row(one.tenant, "", NOBODY, {}, marks) for one in held), catalogue)
