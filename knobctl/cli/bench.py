@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from knobctl.cli.bench_harvest import harvest
+from knobctl.cli.bench_replay import replay
 
 
 @click.group()
@@ -17,3 +18,4 @@ def command() -> None:
 
 
 command.add_command(harvest)
+command.add_command(replay)

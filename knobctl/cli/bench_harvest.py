@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from knobctl.cli.session import Session
-    from knobctl.evidence.bench_settings import BenchSettings
     from knobctl.evidence.harvest.asked import Census
     from knobctl.evidence.harvest.earlier import Earlier
     from knobctl.evidence.harvest.harvesting import HeldOut, Wanted
@@ -86,14 +85,15 @@ def harvest(
     something; each says which it is. Secrets are taken out, and only numbers are printed. The file
     is yours alone (mode 0600), and not written into a Git work tree.
     """
+    from knobctl.cli.bench_settings import heldout_path, settings_of
     from knobctl.cli.session import Session
     from knobctl.evidence.harvest.harvesting import Wanted
     from knobctl.evidence.private_files import refuse_in_work_tree
     from knobctl.report.harvest import harvest_json, harvest_text
 
     with Session(settings, engine=False) as session:
-        bench = _bench_settings(session)
-        path = output_ or _default_output(session, bench)
+        bench = settings_of(session)
+        path = output_ or heldout_path(session, bench)
         refuse_in_work_tree(path, allowed=allow_in_repo)
         wanted = Wanted(names=bench.names, prompts=not no_prompts, since=since, project=project)
         census, held = _harvested(session, places or _homes(), wanted, path)
@@ -104,21 +104,6 @@ def harvest(
         }
     )
     return ExitCode.OK
-
-
-def _bench_settings(session: Session) -> BenchSettings:
-    from knobctl.documents.repository import repository_root
-    from knobctl.documents.settings import SETTINGS_FILE, read_settings
-    from knobctl.evidence.bench_settings import bench_settings
-
-    root, _ = repository_root(session.cwd)
-    return bench_settings(read_settings(root).benchmark, str(root / SETTINGS_FILE))
-
-
-def _default_output(session: Session, bench: BenchSettings) -> Path:
-    if bench.heldout_path:
-        return Path(bench.heldout_path).expanduser()
-    return session.data_folder / "relevance-floor" / "heldout.jsonl"
 
 
 def _homes() -> tuple[tuple[str, Path], ...]:

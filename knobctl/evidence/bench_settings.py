@@ -22,6 +22,12 @@ class BenchSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+    top_k: int = Field(default=40, ge=1, le=500)
+    """So many of the best results go into the cosines of a replay."""
+    sample_seed: int = 0
+    """Which questions a replay of a part of them takes."""
+    concurrency: int = Field(default=4, ge=1, le=64)
+    """Calls at a time."""
     heldout_path: str | None = None
     """Where the held-out set lies; in the user's data folder if None."""
     min_question_chars: int = Field(default=15, ge=1)

@@ -39,12 +39,14 @@ class _BadLineError(Exception):
     """A line is not what it must be; says why."""
 
 
-def read_recording(stream: BinaryIO, source: str) -> Recording:
+def read_recording(stream: BinaryIO, source: str, *, whole: bool = True) -> Recording:
     """Read a recorded score file.
 
     Args:
         stream: Its bytes.
         source: Its name, for people.
+        whole: Whether all of its questions must be there; a file that is still being written, or was
+            when somebody pulled the plug, may end anywhere.
 
     Raises:
         InputError: At the first line that is not as its schema, or the heading, or arithmetic says.
@@ -52,7 +54,7 @@ def read_recording(stream: BinaryIO, source: str) -> Recording:
     lines = _Lines(stream)
     try:
         heading = _heading(next(lines, b""))
-        questions = tuple(_questions(lines, heading))
+        questions = tuple(_questions(lines, heading, whole=whole))
     except _BadLineError as error:
         raise InputError(
             f"{visible(source)}:{lines.number}: {visible(str(error))}",
@@ -66,11 +68,13 @@ def read_recording(stream: BinaryIO, source: str) -> Recording:
     )
 
 
-def _questions(lines: _Lines, heading: Heading) -> Iterator[Question]:
+def _questions(lines: _Lines, heading: Heading, *, whole: bool) -> Iterator[Question]:
     """The questions, as many as the heading says, each once, each as arithmetic has it."""
     reached = reach(heading.setup(exact(heading.floor)))
     seen = set[str]()
     for line in lines:
+        if not (whole or line.endswith(b"\n")):
+            return
         if len(seen) == heading.questions:
             raise _BadLineError(f"one more than the {heading.questions:,} of the heading")
         value = _read(line)
@@ -82,7 +86,7 @@ def _questions(lines: _Lines, heading: Heading) -> Iterator[Question]:
             raise _BadLineError(f"id: {question.id} stands here a second time")
         seen.add(question.id)
         yield question
-    if len(seen) < heading.questions:
+    if whole and len(seen) < heading.questions:
         raise _BadLineError(f"it ends after {len(seen):,} of {heading.questions:,} questions")
 
 

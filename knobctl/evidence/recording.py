@@ -77,6 +77,8 @@ class Heading:
     top_k: int
     """So many of the best results went into `max_cosine` and `margin`."""
     questions: int
+    configured: Mapping[str, KnobValue] = field(default_factory=dict)
+    """The values that were in force for the tenant's users; empty where nobody says."""
 
     @property
     def rankers(self) -> tuple[str, ...]:
@@ -196,6 +198,7 @@ def _heading_object(heading: Heading) -> dict[str, Any]:
         "floor": heading.floor,
         "expansion_floor": heading.expansion_floor,
         "top_k": heading.top_k,
+        **({"configured": dict(heading.configured)} if heading.configured else {}),
         "questions": heading.questions,
     }
 
@@ -216,7 +219,12 @@ def _question_object(question: Question) -> dict[str, Any]:
         "hits": question.hits,
     }
     always = ("id", "source", "label", "fused")
-    return {key: one for key, one in values.items() if one or key in always}
+    empty = (None, {}, [])
+    return {
+        key: one
+        for key, one in values.items()
+        if key in always or not (one is False or one in empty)
+    }
 
 
 def heading_of(value: Mapping[str, Any], made_at: datetime) -> Heading:
@@ -248,6 +256,7 @@ def heading_of(value: Mapping[str, Any], made_at: datetime) -> Heading:
         expansion_floor=float(value["expansion_floor"]),
         top_k=value["top_k"],
         questions=value["questions"],
+        configured=value.get("configured") or {},
     )
     heading.setup(exact(heading.floor))
     return heading

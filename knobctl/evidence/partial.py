@@ -1,0 +1,117 @@
+"""A replay that is under way, on the disk: what was scored is not asked again after an interruption."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from knobctl.errors import AnswerError, InputError
+from knobctl.evidence.private_files import MODE
+from knobctl.evidence.reading import read_recording
+from knobctl.evidence.recording import Why, written
+from knobctl.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from knobctl.evidence.recording import Heading, Question, Recording
+
+_BOUND: Final = (
+    "tenant",
+    "engine",
+    "encoder",
+    "corpus",
+    "knobs",
+    "weights",
+    "k",
+    "depths",
+    "formula",
+    "top_k",
+)
+"""What must be equal so that a score of one replay is one of another."""
+
+
+def partial_path(output: Path) -> Path:
+    """Where the scores of a replay lie while it is under way."""
+    return output.with_name(f"{output.name}.partial")
+
+
+def known_scores(
+    path: Path, heading: Heading, ids: Iterable[str], *, whole: bool
+) -> dict[str, Question]:
+    """Read the scores of an earlier replay that hold for this one; what failed then is asked again.
+
+    Args:
+        path: Its file.
+        heading: What is asked now.
+        ids: The questions that are asked now.
+        whole: Whether it must have been finished.
+
+    Raises:
+        InputError: If it is none, or was made under something else: naming that.
+    """
+    recording = _recording(path, whole=whole)
+    for name in _BOUND:
+        if getattr(recording.heading, name) != getattr(heading, name):
+            raise InputError(
+                f"{visible(str(path))} was measured under another {_WORDS.get(name, name)}",
+                hint="its scores say nothing here; ask anew, without it",
+            )
+    wanted = set(ids)
+    return {
+        one.id: one for one in recording.questions if one.id in wanted and one.why is not Why.FAILED
+    }
+
+
+_WORDS: Final[Mapping[str, str]] = {
+    "corpus": "state of the corpus",
+    "knobs": "knob set",
+    "k": "rank constant",
+    "formula": "fusion formula",
+    "top_k": "--top-k",
+}
+
+
+def _recording(path: Path, *, whole: bool) -> Recording:
+    try:
+        with path.open("rb") as stream:
+            return read_recording(stream, str(path), whole=whole)
+    except OSError as error:
+        raise InputError(f"{visible(str(path))} cannot be read: {error.strerror}") from error
+
+
+@contextmanager
+def noting(path: Path, heading: Heading) -> Iterator[Callable[[Question], None]]:
+    """Write each question's scores to the disk as they come, from whatever thread; the file stays.
+
+    Args:
+        path: The file; what stood there is gone.
+        heading: What is asked.
+
+    Yields:
+        What takes a question.
+
+    Raises:
+        AnswerError: If the disk or the permissions do not allow it.
+    """
+    first, *_ = written(heading, ())
+    lock = Lock()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.unlink(missing_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(first)
+
+            def note(question: Question) -> None:
+                _, line = written(heading, (question,))
+                with lock:
+                    file.write(line)
+                    file.flush()
+
+            yield note
+    except OSError as error:
+        raise AnswerError(f"{visible(str(path))} could not be written: {error.strerror}") from error

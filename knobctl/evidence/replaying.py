@@ -1,0 +1,188 @@
+"""Puts questions to an engine under open floors and records what each scores: no LLM, nothing written."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+from knobctl import __version__
+from knobctl.canonical import canonical
+from knobctl.errors import EngineError, InputError
+from knobctl.evidence.recording import Corpus, Heading, Question, Why
+from knobctl.fusion import exact
+from knobctl.knobs.fusion_setup import InForce
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
+    from threading import Event
+
+    from knobctl.engine.interface import Engine, LiveSet
+    from knobctl.evidence.harvest.asked import Question as Asked
+    from knobctl.knobs import Catalogue, KnobValue
+
+OPEN: Final = 0.0001
+"""A floor that nothing falls under; 0 would mean the platform default."""
+AT_ONCE: Final = 25
+"""Questions in one call: so few that a call stays far from its deadline."""
+_OPENED: Final = ("floor.fused", "floor.expansion")
+_LEFT_OUT: Final = ("floor.no_match",)
+"""At its default that gate is off; it would hide what a floor has to be chosen among."""
+_PLACES: Final = 6
+"""Of cosines: they are sums of floats."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """Whose corpus is asked, and how."""
+
+    engine: Engine
+    catalogue: Catalogue
+    live: LiveSet
+    """The tenant's set: everything of it but the floors is in force."""
+    top_k: int
+    parallelism: int
+    """Calls at a time."""
+    stop: Event
+    """Set where no further call may begin."""
+
+    @property
+    def tenant(self) -> str:
+        """Whose corpus."""
+        return self.live.tenant
+
+    @property
+    def knobs(self) -> dict[str, KnobValue]:
+        """The tenant's set with open floors."""
+        roles = self.catalogue.by_role
+        knobs = dict(self.live.knobs)
+        for role in _LEFT_OUT:
+            if role in roles:
+                knobs.pop(roles[role].name, None)
+        return knobs | {roles[role].name: OPEN for role in _OPENED if role in roles}
+
+
+def heading_for(replay: Replay, *, kind: str, made_at: datetime, questions: int) -> Heading:
+    """Describe what the questions are asked of.
+
+    Args:
+        replay: The engine and the tenant.
+        kind: What kind of engine it is, without address or secret.
+        made_at: Now.
+        questions: How many there are.
+
+    Raises:
+        InputError: If there is nothing.
+        EngineError: If the engine does not say what it searches.
+    """
+    described = replay.engine.describe(replay.tenant, {})
+    if not described.get("chunks"):
+        raise InputError(
+            f"{replay.tenant} has no text on {replay.engine.name}: there is nothing to find",
+            hint=f"load some: knobctl engine load FILE.jsonl --tenant {replay.tenant}",
+        )
+    values = replay.catalogue.effective(replay.knobs)
+    force = InForce(replay.catalogue, values, lambda name: exact(str(values[name])))
+    expansion = replay.catalogue.by_role.get("floor.expansion")
+    return Heading(
+        made_at=made_at,
+        made_by=f"knobctl {__version__}",
+        engine=kind,
+        tenant=replay.tenant,
+        encoder=str(described.get("embedder", {}).get("model") or "unknown"),
+        corpus=Corpus(
+            digest=corpus_digest(described),
+            documents=int(described.get("documents", 0)),
+            chunks=int(described.get("chunks", 0)),
+        ),
+        knobs=values,
+        configured=replay.catalogue.effective(replay.live.knobs),
+        weights=force.weights,
+        k=force.k,
+        depths=force.depths,
+        formula=replay.catalogue.formula,
+        floor=OPEN,
+        expansion_floor=OPEN if expansion else 0,
+        top_k=replay.top_k,
+        questions=questions,
+    )
+
+
+def corpus_digest(described: Mapping[str, Any]) -> str:
+    """Name a corpus by what an engine says of it: its version, its size, its sources, its youngest chunk."""
+    about = {key: value for key, value in described.items() if key != "embedder"}
+    return sha256(canonical(about)).hexdigest()
+
+
+def replayed(
+    replay: Replay, questions: Sequence[Asked], tell: Callable[[Question], object]
+) -> Iterator[Question]:
+    """Ask, and give what each question scored, in the order of the questions; errors end no run.
+
+    Args:
+        replay: The engine and the tenant.
+        questions: What is asked, each once.
+        tell: Told of each as soon as it is known, in whatever order, from several threads.
+    """
+
+    def ask(batch: Sequence[Asked]) -> list[Question]:
+        found = _asked(replay, batch)
+        for one in found:
+            tell(one)
+        return found
+
+    batches = [questions[at : at + AT_ONCE] for at in range(0, len(questions), AT_ONCE)]
+    with ThreadPoolExecutor(replay.parallelism, thread_name_prefix="replay") as pool:
+        for found in pool.map(ask, batches):
+            yield from found
+
+
+def _asked(replay: Replay, batch: Sequence[Asked]) -> list[Question]:
+    """What a call gives; where it fails, each of its questions is asked alone."""
+    if replay.stop.is_set():
+        return []
+    request = {"config": replay.knobs, "queries": [one.question for one in batch]}
+    try:
+        answers = replay.engine.evaluate(replay.tenant, request)["evaluations"]
+    except EngineError:
+        if len(batch) > 1:
+            return [found for one in batch for found in _asked(replay, (one,))]
+        return [_unscored(batch[0], Why.FAILED)]
+    return [scored(one, answer, replay) for one, answer in zip(batch, answers, strict=True)]
+
+
+def scored(asked: Asked, answer: Mapping[str, Any], replay: Replay) -> Question:
+    """Read the signals of one answer: those that a fused floor is held against, and those of a cosine floor.
+
+    The best chunk is that of the prompt where the question went through the expansion pass, else the
+    best of all candidates.
+    """
+    quality = answer.get("quality", {})
+    expanded = bool(quality.get("expanded", False))
+    candidates = answer.get("candidates", [])
+    fused = answer.get("chunks", []) if expanded else candidates
+    if not fused:
+        return _unscored(asked, Why.EMPTY)
+    best = max(fused, key=lambda hit: hit["score"])
+    rendered = candidates[: replay.top_k]
+    cosines = sorted((hit["cosine"] for hit in rendered if "cosine" in hit), reverse=True)
+    rows = quality.get("rankers") or answer.get("rankers", {})
+    nearest = quality.get("bestCosine", answer.get("bestCosine"))
+    return Question(
+        id=asked.question_id,
+        source=asked.source,
+        fused=best["score"],
+        ranks=best.get("ranks", {}),
+        live=tuple(name for name in replay.catalogue.rankers if rows.get(name, {}).get("rows")),
+        expanded=expanded,
+        max_cosine=round(cosines[0], _PLACES) if cosines else None,
+        nearest_cosine=None if nearest is None else round(nearest, _PLACES),
+        margin=round(cosines[0] - cosines[1], _PLACES) if len(cosines) > 1 else None,
+        hits=len(rendered),
+    )
+
+
+def _unscored(asked: Asked, why: Why) -> Question:
+    return Question(id=asked.question_id, source=asked.source, fused=None, why=why)
