@@ -11,7 +11,15 @@ from typing import Final
 import pytest
 
 import knobctl.tui.screens
-from knobctl.tui.actions import ACTIONS, EVERYWHERE, Action, actions_of, bindings_of
+from knobctl.tui.actions import (
+    ACTIONS,
+    EVERYWHERE,
+    PLAN,
+    Action,
+    action_called,
+    actions_of,
+    bindings_of,
+)
 from knobctl.tui.app import KnobctlApp
 from knobctl.tui.commands import names_of
 from knobctl.tui.keymap import clash
@@ -81,8 +89,11 @@ def test_an_action_has_keys_that_reach_us(action: Action) -> None:
 
 
 def test_nothing_that_writes_to_the_engine_is_a_key_away() -> None:
-    """Only a command leads there."""
-    assert [one.id for one in ACTIONS if one.danger.value == "push" and one.keys] == []
+    """Only a command leads to the plan, and the plan alone has a key that confirms it."""
+    reaching = {one.id for one in ACTIONS if one.danger.value == "push" and one.keys}
+    assert reaching == {"confirm"}
+    assert action_called("confirm").places == (PLAN,)
+    assert not action_called("push").keys
 
 
 def test_no_key_means_two_things_in_one_place() -> None:

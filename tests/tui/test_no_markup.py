@@ -37,8 +37,6 @@ WIDGETS: Final = frozenset(
         "Tabs",
         "TabPane",
         "TabbedContent",
-        "Footer",
-        "Header",
         "Input",
         "MaskedInput",
         "TextArea",
@@ -62,13 +60,15 @@ def sinks(code: str) -> Iterator[str]:
     """The places of a module where outside text could be read as markup."""
     for node in ast.walk(ast.parse(code)):
         match node:
-            case ast.ImportFrom(module=str(module)) if module.startswith("textual.widgets"):
-                yield from (
-                    f"{name.name} is imported" for name in node.names if name.name in WIDGETS
-                )
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-                if name in CALLS or (name in FILLS and any(map(is_text, node.args))):
+                if name in CALLS | WIDGETS or (name in FILLS and any(map(is_text, node.args))):
                     yield f"line {node.lineno}: {name} is called"
+            case ast.ClassDef(bases=bases):
+                yield from (
+                    f"line {node.lineno}: {ast.unparse(base)}"
+                    for base in bases
+                    if ast.unparse(base) in WIDGETS
+                )
             case ast.Attribute(attr=name, ctx=ast.Store()) if name in ATTRIBUTES:
                 yield f"line {node.lineno}: {name} is set"
             case ast.keyword(arg="markup"):
@@ -93,9 +93,10 @@ def test_no_sink_of_markup_is_used(path: Path) -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "from textual.widgets import Static",
-        "from textual.widgets import DataTable, Label",
-        "from textual.widgets.option_list import Option",
+        "yield Static(text)",
+        "yield widgets.Label(text)",
+        "class Line(Input): pass",
+        "self.mount(Option(text))",
         "self.notify(text)",
         "self.app.notify('x')",
         "Content.from_markup('[b]x')",
