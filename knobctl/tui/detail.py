@@ -26,6 +26,8 @@ MARGIN: Final = 10
 """Columns that a topic takes on the left."""
 MOST_BAR: Final = 61
 _NARROW: Final = 60
+_MOST: Final = 1_000
+"""So many characters of one text are shown."""
 _FIRST: Final = ("warning", "lost", "kept", "write", "note", "exactly")
 """Topics in falling order of need; the others follow in theirs."""
 _SAID: Final = frozenset({"off", "default"})
@@ -81,7 +83,8 @@ def _head(judgement: Judgement, knob: Knob, found: Sequence[Finding]) -> Line:
         verdict.append(("range ok  " if in_range else "x range  ", "good" if in_range else "error"))
     if not faults:
         verdict += _policies(found)
-    return ((f"{knob.name} = {draft_text(judgement, knob)}", "strong"), "   ", *verdict)
+    value = printable(draft_text(judgement, knob)[:_MOST])
+    return ((f"{knob.name} = {value}", "strong"), "   ", *verdict)
 
 
 def _policies(found: Sequence[Finding]) -> list[Part]:
@@ -222,4 +225,4 @@ def _plain(text: str, width: int) -> Iterator[Line]:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    return textwrap.wrap(printable(text), width, break_on_hyphens=False)
+    return textwrap.wrap(printable(text[:_MOST]), width, break_on_hyphens=False)
