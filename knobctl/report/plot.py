@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from knobctl.fusion.numbers import exact
 from knobctl.report.plot_parts import (
     GUTTER,
     Ink,
@@ -128,10 +129,11 @@ def _drawn(
     levels = frame.height * down
     dots: dict[tuple[int, int], int] = {}
     few, second = len(curve.scores) < FEW, curve.role is Role.OTHER
+    known_from = exact(curve.known_from)
     for dot in range(scores.columns * across):
         left = scores.most * dot / (scores.columns * across)
         right = scores.most * (dot + 1) / (scores.columns * across)
-        if right < curve.known_from or (second and fine and dot % 2):  # the second one is dotted
+        if right <= known_from or (second and fine and dot % 2):  # the second one is dotted
             continue
         low, high = (_level(curve.at(edge), top, levels) for edge in (left, right))
         line = range(low, high + 1, 2 if second and fine else 1)
@@ -189,7 +191,7 @@ def _side(row: int, top: Fraction, frame: Frame) -> Part:
 
 def _unknown(rows: list[Row], scores: Scores, known_from: float) -> list[Row]:
     """Put `?` on the level axis where nothing is known."""
-    cut = scores.column(Fraction(known_from))
+    cut = scores.column(exact(known_from))
     if not cut:
         return rows
     text = "".join(part for part, _ in rows[0])

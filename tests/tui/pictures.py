@@ -28,9 +28,9 @@ def picture(app: App[Any]) -> str:
     return "\n".join(rows).rstrip() + "\n"
 
 
-def assert_picture(name: str, found: str) -> None:
+def assert_picture(name: str, found: str, folder: Path = GOLDEN) -> None:
     """Compare with the golden picture of a name; write it where that is asked for."""
-    path = GOLDEN / f"{name}.txt"
+    path = folder / f"{name}.txt"
     if os.environ.get("KNOBCTL_WRITE_PICTURES"):
         path.parent.mkdir(exist_ok=True)
         path.write_text(found, encoding="utf-8")
