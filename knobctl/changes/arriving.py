@@ -10,7 +10,7 @@ from knobctl.errors import EngineError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from knobctl.documents.model import Document
+    from knobctl.documents.model import Document, Effective
     from knobctl.documents.repository import Repository
     from knobctl.engine.interface import Engine, LiveSet
     from knobctl.knobs import KnobValue
@@ -31,10 +31,10 @@ class Arriving:
         self.live: dict[str, LiveSet] = {}
         self.knobs: dict[str, Mapping[str, KnobValue]] = {}
         """By tenant, the canonical set that the engine holds."""
-        self.changing: list[Document] = []
-        """Those that live does not hold as their documents want them."""
-        self.staying: set[str] = set()
-        """The others."""
+        self.changing: dict[str, Effective] = {}
+        """By tenant that live does not hold as its documents want it, what these come to."""
+        self.staying: dict[str, str | None] = {}
+        """By each of the others, the revision."""
 
     def __iter__(self) -> Iterator[Document]:
         """Give the tenants.
@@ -51,7 +51,7 @@ class Arriving:
             self.live[tenant] = found
             self.knobs[tenant] = found.knobs
             if repository.wants(document, found.knobs):
-                self.staying.add(tenant)
+                self.staying[tenant] = found.revision
             else:
-                self.changing.append(document)
+                self.changing[tenant] = repository.effective(document)
             yield document

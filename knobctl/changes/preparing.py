@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from knobctl.changes.arriving import Arriving
 from knobctl.changes.plan import Plan, TenantPlan, plan_tenant, schema_digest
 from knobctl.checks.evidence_files import evidence_digest
+from knobctl.documents.garbage import collector_paused
 from knobctl.errors import InputError, UsageError
 from knobctl.finding import Finding, Severity
 from knobctl.text import count
@@ -117,6 +118,7 @@ def _refuse_ambiguity(
             )
 
 
+@collector_paused()
 def prepare(  # noqa: PLR0913  each is one thing that only the caller knows
     repository: Repository,
     engine: Callable[[], Engine],
@@ -153,6 +155,7 @@ def prepare(  # noqa: PLR0913  each is one thing that only the caller knows
     refuse_unread(repository, fleet)
     reached = engine()
     arriving = Arriving(repository, reached, workers=parallelism)
+    managed = len(repository.managed_by(fleet))
     report = check_repository(
         repository,
         today=today,
@@ -161,8 +164,7 @@ def prepare(  # noqa: PLR0913  each is one thing that only the caller knows
         arriving=arriving,
         counted=None if everything else arriving.staying,
     )
-    live = arriving.live
-    effective = {tenant.name: repository.effective(tenant) for tenant in arriving.changing}
+    live, effective = arriving.live, arriving.changing
     if report.errors:
         return Prepared(report=report, effective=effective, live=live)
     hazards = hazards_of(report)
@@ -170,11 +172,11 @@ def prepare(  # noqa: PLR0913  each is one thing that only the caller knows
         engine=reached.name,
         fleet=fleet.name if fleet else None,
         schema_digest=schema_digest(repository.catalogue),
-        managed=len(repository.managed_by(fleet)),
+        managed=managed,
         limits=limits,
         tenants=_tenants(repository, live, effective, hazards),
         unchanged=len(arriving.staying),
-        staying={name: live[name].revision for name in arriving.staying},
+        staying=arriving.staying,
         hazards=tuple(hazards.get(None, ())),
     )
     return Prepared(report=report, plan=plan, effective=effective, live=live)

@@ -85,10 +85,15 @@ class Grounds:
             rules={one.id for one in self.policies.in_force if one.is_about_change}.union(
                 EVIDENCE_RULES
             ),
-            tenants=[one for one in repository.tenants if id(one) in self.validation.broken],
-            known=repository.claims,
+            tenants=self._broken_tenants,
+            known=repository.claimed,
         )
         return list(waiving.findings(repository.judged, doubts, whole=self._is_whole))
+
+    @property
+    def _broken_tenants(self) -> list[Document]:
+        broken = self.validation.broken
+        return [one for one in self.repository.tenants if id(one) in broken] if broken else []
 
     @property
     def _is_whole(self) -> bool:

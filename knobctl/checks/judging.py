@@ -191,7 +191,7 @@ def _report(command: str, repository: Repository, findings: list[Finding]) -> Re
         texts=repository.texts,
         names=repository.names,
         below=repository.below,
-        judged=[(tenant.name, tenant.source) for tenant in repository.tenants],
+        judged=repository.tenants,
         own_policies=repository.policies,
         knobs=repository.catalogue.by_name,
     )

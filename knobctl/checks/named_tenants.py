@@ -55,7 +55,7 @@ def _strangers(repository: Repository, documents: Iterable[Document]) -> Iterato
         known: Collection[str]
         match document.kind:
             case Kind.WAIVER:
-                key, known = "tenants", repository.claims
+                key, known = "tenants", repository.claimed
             case Kind.FLEET:
                 key, known = "protected", repository.managed_by(document)
             case _:

@@ -65,8 +65,8 @@ class Report:
     """By file, its name relative to the root of the repository."""
     below: str = ""
     """Where that root lies in its Git checkout, as a prefix of those names."""
-    judged: Sequence[tuple[str, str]] = ()
-    """The tenants, each with the file of its document."""
+    judged: Sequence[Document] = ()
+    """The documents of tenants that the run is about."""
     own_policies: Sequence[Document] = ()
     """The repository's own policies, for what their rules say."""
     unsure: Collection[str] = ()

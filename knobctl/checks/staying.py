@@ -65,7 +65,7 @@ class Staying:
 
     def finish(self) -> None:
         """Count what the index knew, and note which waivers have a use by it."""
-        verdicts = {id(verdict): verdict for verdict in self._known}
+        verdicts = dict(zip(map(id, self._known), self._known, strict=True))
         for one, times in Counter(map(id, self._known)).items():
             for severity, number in verdicts[one].counts.items():
                 self.counts[severity] += number * times

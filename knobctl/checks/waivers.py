@@ -171,7 +171,7 @@ class Waiving:
             doubts: Of what this run cannot know whether a waiver has a use.
             whole: Whether the run is about the whole repository: else the use may lie outside it.
         """
-        judged_ids = set(map(id, judged))
+        judged_ids = set(map(id, judged)) if self.waivers else ()
         for waiver in self.waivers:
             is_used, is_judged = waiver.name in self._used, id(waiver.document) in judged_ids
             if waiver.has_expired(self.today) and (is_judged or is_used):

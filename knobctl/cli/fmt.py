@@ -91,7 +91,7 @@ def _report(repository: Repository, faults: Sequence[Finding]) -> Report:
         texts=repository.texts,
         names=repository.names,
         below=repository.below,
-        judged=[(tenant.name, tenant.source) for tenant in repository.tenants],
+        judged=repository.tenants,
     )
 
 

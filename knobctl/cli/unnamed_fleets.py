@@ -48,7 +48,7 @@ def unnamed_fleets(
         )
 
 
-def documents_behind(plan: Plan, repository: Repository) -> list[Document]:
+def documents_behind(plan: Plan, repository: Repository) -> Iterator[Document]:
     """The documents that ask for what a plan changes."""
     planned = {(one.tenant, one.source) for one in plan.changing}
-    return [one for one in repository.tenants if (one.name, one.source) in planned]
+    return (one for one in repository.tenants if (one.name, one.source) in planned)

@@ -9,11 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-_REGULAR: Final = (b"H 100644 ", b"H 100755 ")
+_REGULAR: Final = ("H 100644 ", "H 100755 ")
 """Of entries that Git looks after: `h` is assumed to be unchanged, `S` is left out of the checkout."""
+_MERGED: Final = " 0\t"
+"""What stands behind the blob of an entry over which nobody disputes."""
 SHA1: Final = 40
 _OVERRULED: Final = tuple(
     word
@@ -24,7 +26,7 @@ _OVERRULED: Final = tuple(
 says of a file counts: an edit of the same size may be given the time of the file before it."""
 _REWRITES: Final = (b"filter", b"working-tree-encoding")
 """Attributes under which the bytes of a file are others than those of its blob."""
-_ATTRIBUTES: Final = b".gitattributes"
+_ATTRIBUTES: Final = ".gitattributes"
 
 
 def blob_id(raw: bytes, *, digits: int = SHA1) -> str:
@@ -54,9 +56,10 @@ class Blobs:
         """
         self._root, self._environment = root, environment
         self._command = ("git", "-C", str(root), *_OVERRULED)
-        pool = ThreadPoolExecutor(max_workers=2)
+        pool = ThreadPoolExecutor(max_workers=4)
         self._listed = pool.submit(self._git, "ls-files", "--stage", "-v", "-z")
         self._changed = pool.submit(self._git, "diff-files", "--name-only", "--relative", "-z")
+        self._elsewhere = [pool.submit(self._git, *asked) for asked in _ELSEWHERE]
         pool.shutdown(wait=False)
 
     def ids(self) -> dict[str, str]:
@@ -68,25 +71,27 @@ class Blobs:
         listed, changed = self._listed.result(), self._changed.result()
         if not listed or changed is None:
             return {}
-        entries = listed.split(b"\0")
-        if self._are_rewritten(entries):
+        entries = listed.decode("utf-8", "surrogateescape").split("\0")
+        if self._are_rewritten(entries if _ATTRIBUTES.encode() in listed else ()):
             return {}
-        ids = {}
-        for entry in entries:
-            if entry.startswith(_REGULAR):
-                head, _, name = entry.partition(b"\t")
-                if head.endswith(b" 0"):
-                    ids[name.decode("utf-8", "surrogateescape")] = head[9:-2].decode()
-        for name in changed.split(b"\0"):
-            ids.pop(name.decode("utf-8", "surrogateescape"), None)
+        start = len(_REGULAR[0])
+        end = entries[0].index(" ", start)
+        behind = end + len(_MERGED)
+        ids = {
+            entry[behind:]: entry[start:end]
+            for entry in entries
+            if entry.startswith(_REGULAR) and entry[end:behind] == _MERGED
+        }
+        for name in changed.decode("utf-8", "surrogateescape").split("\0"):
+            ids.pop(name, None)
         return ids
 
-    def _are_rewritten(self, entries: list[bytes]) -> bool:
-        names = [entry.partition(b"\t")[2] for entry in entries if entry.endswith(_ATTRIBUTES)]
-        files = [self._root / os.fsdecode(name) for name in names]
-        files += [folder / os.fsdecode(_ATTRIBUTES) for folder in (self._root, *self._root.parents)]
-        for asked in _ELSEWHERE:
-            told = (self._git(*asked) or b"").strip()
+    def _are_rewritten(self, entries: Iterable[str]) -> bool:
+        names = [entry.partition("\t")[2] for entry in entries if entry.endswith(_ATTRIBUTES)]
+        files = [self._root / name for name in names]
+        files += [folder / _ATTRIBUTES for folder in (self._root, *self._root.parents)]
+        for asked in self._elsewhere:
+            told = (asked.result() or b"").strip()
             files += [self._root / os.fsdecode(told)] if told else []
         return any(word in raw for raw in map(_content, files) for word in _REWRITES)
 

@@ -21,18 +21,28 @@ CLAIM_RULES: Final = frozenset(
 
 def claim_findings(repository: Repository) -> list[Finding]:
     """Names that two documents claim: a tenant within one fleet, any other kind within the repository."""
+    several = {kind: list(_claimed_twice(repository.of_kind(kind))) for kind in Kind}
+    if not any(several.values()):
+        return []
     judged = set(map(id, repository.judged))
-    findings: list[Finding] = []
-    for kind in Kind:
-        claims: dict[str, list[Document]] = {}
-        for document in repository.of_kind(kind):
-            if document.name:
-                claims.setdefault(document.name, []).append(document)
-        for documents in claims.values():
-            if len(documents) > 1:
-                for group in _groups(repository, kind, documents):
-                    findings += _duplicates(group, judged)
-    return findings
+    return [
+        finding
+        for kind, claims in several.items()
+        for documents in claims
+        for group in _groups(repository, kind, documents)
+        for finding in _duplicates(group, judged)
+    ]
+
+
+def _claimed_twice(documents: list[Document]) -> Iterable[list[Document]]:
+    """Those documents that do not have their name to themselves, by name."""
+    if len({document.name for document in documents}) == len(documents):
+        return
+    claims: dict[str, list[Document]] = {}
+    for document in documents:
+        if document.name:
+            claims.setdefault(document.name, []).append(document)
+    yield from (several for several in claims.values() if len(several) > 1)
 
 
 def _groups(

@@ -53,33 +53,34 @@ class Filing:
         repository.filing = self
 
     def give_known(
-        self, names: Iterable[str], seen: set[str], source_of: Callable[[str], str]
+        self,
+        names: list[str],
+        seen: set[str],
+        sources_of: Callable[[list[str]], list[str]],
     ) -> list[str]:
         """Give the repository the documents of judged files that Git vouches for and the index knows.
 
         Args:
-            names: The files.
-            seen: Those that were looked at before; the known ones are added.
-            source_of: Gives a file's name as findings have it.
+            names: The files, none of which was looked at before.
+            seen: Those that were looked at; the known ones are added.
+            sources_of: Gives files' names as findings have them.
 
         Returns:
             The other files.
         """
-        ids, find, repository = self._ids, self.index.find, self._repository
+        ids, whole, repository = self._ids, self._whole, self._repository
+        contents = [ids.get(name, "") for name in names]
+        found = zip(names, sources_of(names), contents, self.index.find(contents), strict=True)
         documents, rest = [], []
-        whole, sources = self._whole, repository.names
-        for name in names:
-            content = ids.get(name, "")
-            row = find(content) if content and name not in seen else None
+        for name, source, content, row in found:
             if row is None:
                 rest.append(name)
-                continue
-            source = source_of(name)
-            documents.append(FiledDocument(row, content, source, whole))
-            sources[source] = name
-            seen.add(name)
+            else:
+                documents.append(FiledDocument(row, content, source, whole))
+                repository.names[source] = name
+                seen.add(name)
         repository.files += len(documents)
-        repository.take(documents, judged=True)
+        repository.take_tenants(documents)
         return rest
 
     def give(self, name: str, source: str, *, judged: bool) -> bool:
@@ -101,7 +102,7 @@ class Filing:
                 return False  # reading it says what is wrong
             self._read_ahead = (name, raw)
             content = blob_id(raw, digits=self._digits)
-        row = self.index.find(content)
+        (row,) = self.index.find((content,))
         if row is None:
             return False
         repository = self._repository

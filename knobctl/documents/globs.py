@@ -16,14 +16,17 @@ def matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
     `*` and `?` stay within one step, `**` spans any number of steps. A pattern that names a folder
     covers everything in it.
     """
-    found = _compiled(tuple(patterns))
+    given = tuple(patterns)
+    if not given:
+        return lambda _: False
+    found = _compiled(given)
     return lambda name: found.match(name) is not None
 
 
 @lru_cache(maxsize=64)
 def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
     branches = "|".join(_translated(pattern) for pattern in patterns)
-    return re.compile(rf"(?:{branches})(?:/.*)?\Z", re.DOTALL) if branches else re.compile(r"(?!)")
+    return re.compile(rf"(?:{branches})(?:/.*)?\Z", re.DOTALL)
 
 
 def _translated(pattern: str) -> str:

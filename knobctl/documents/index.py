@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from knobctl.documents.files import is_own, write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from knobctl.knobs import KnobValue
@@ -59,16 +59,37 @@ class Verdict(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    """What one run added."""
+    """What one run added. Columns: of a hundred thousand tenants each takes a few milliseconds to read."""
 
     heads: list[Head]
-    shapes: list[list[str]]
-    """Names of knobs that a document writes."""
-    rows: dict[str, list[Any]]
-    """By content: the tenant, which of the heads, which of the shapes, the values."""
+    sets: list[dict[str, KnobValue]]
+    """The knobs that documents write; many tenants write the same."""
+    contents: list[str]
+    """Of the files, those with rows first."""
+    tenants: list[str]
+    """Of each row."""
+    heads_of: list[int]
+    """Of each row, which of the heads."""
+    sets_of: list[int]
+    """Of each row, which of the sets."""
     verdicts: list[Verdict]
-    judged: dict[str, dict[str, int]]
-    """By what it was judged by, and by content: which of the verdicts."""
+    judged: dict[str, tuple[list[int], list[int]]]
+    """By what they were judged by: which of the contents, and which of the verdicts each has."""
+
+    def rows(self) -> Iterator[tuple[str, Row]]:
+        """Give each row by its content."""
+        heads = map(self.heads.__getitem__, self.heads_of)
+        sets = map(self.sets.__getitem__, self.sets_of)
+        return zip(self.contents, map(Row, self.tenants, heads, sets), strict=False)
+
+    def judged_by(self, by: str) -> Iterator[tuple[str, Verdict]]:
+        """Give each verdict by its content."""
+        contents, verdicts = self.judged.get(by, ((), ()))
+        return zip(
+            map(self.contents.__getitem__, contents),
+            map(self.verdicts.__getitem__, verdicts),
+            strict=True,
+        )
 
 
 class Index:
@@ -87,24 +108,21 @@ class Index:
         self._batches = [_batch(payload) for payload in payloads]
         self._is_broken = not is_whole
         self._rows: dict[str, Row] = {}
+        for batch in self._batches:
+            self._rows.update(batch.rows())
+        self._noted: set[str] = set()
         self._judged: dict[str, dict[str, Verdict]] = {}
         self._seen: set[str] = set()
         self._asked: set[str] = set()
 
-    def find(self, content: str) -> Row | None:
-        """Give what stands in a file of this content; None where it was never read."""
-        self._seen.add(content)
-        for batch in reversed(self._batches):
-            row = batch.rows.get(content)
-            if row is not None:
-                tenant, head, shape, *values = row
-                return Row(
-                    tenant, batch.heads[head], dict(zip(batch.shapes[shape], values, strict=False))
-                )
-        return self._rows.get(content)
+    def find(self, contents: Collection[str]) -> Iterator[Row | None]:
+        """Give what stands in files of these contents; None where it was never read."""
+        self._seen.update(contents)
+        return map(self._rows.get, contents)
 
     def note(self, content: str, row: Row) -> None:
         """Keep what stands in a file."""
+        self._noted.add(content)
         self._rows[content] = row
 
     def verdicts(self, by: str) -> Mapping[str, Verdict]:
@@ -114,11 +132,10 @@ class Index:
             by: Stands for all that they were judged by.
         """
         self._asked.add(by)
-        return {
-            content: batch.verdicts[place]
-            for batch in self._batches
-            for content, place in batch.judged.get(by, {}).items()
-        }
+        found: dict[str, Verdict] = {}
+        for batch in self._batches:
+            found.update(batch.judged_by(by))
+        return found
 
     def judge(self, content: str, by: str, verdict: Verdict) -> None:
         """Keep what was said of a tenant."""
@@ -130,13 +147,14 @@ class Index:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self._is_overgrown:
                 self._rewrite()
-            elif self._rows or self._judged:
-                self._append(_laid_out(self._rows, self._judged))
+            elif self._noted or self._judged:
+                rows = {one: self._rows[one] for one in self._noted}
+                self._append(_laid_out(rows, self._judged))
 
     @property
     def _is_overgrown(self) -> bool:
-        rows = sum(len(batch.rows) for batch in self._batches)
-        judged = sum(len(one) for batch in self._batches for one in batch.judged.values())
+        rows = sum(len(batch.tenants) for batch in self._batches)
+        judged = sum(len(one) for batch in self._batches for one, _ in batch.judged.values())
         return (
             self._is_broken
             or len(self._batches) > _MOST_BATCHES
@@ -146,13 +164,12 @@ class Index:
 
     def _rewrite(self) -> None:
         """Keep only what this run needed."""
-        rows = {one: row for one in self._seen if (row := self.find(one)) is not None}
-        judged: dict[str, dict[str, Verdict]] = {by: {} for by in self._asked}
-        for batch in self._batches:
-            for by in self._asked & batch.judged.keys():
-                for content, place in batch.judged[by].items():
-                    if content in rows:
-                        judged[by][content] = batch.verdicts[place]
+        needed = self._seen | self._noted
+        rows = {one: row for one, row in self._rows.items() if one in needed}
+        judged = {
+            by: {one: verdict for one, verdict in self.verdicts(by).items() if one in rows}
+            for by in self._asked
+        }
         for by, verdicts in self._judged.items():
             judged.setdefault(by, {}).update(verdicts)
         payload = _laid_out(rows, judged)
@@ -167,37 +184,48 @@ class Index:
 
 
 def _laid_out(rows: Mapping[str, Row], judged: Mapping[str, Mapping[str, Verdict]]) -> bytes:
-    heads = {id(row.head): row.head for row in rows.values()}
-    at = {one: place for place, one in enumerate(heads)}
-    shapes: dict[tuple[str, ...], int] = {}
-    for row in rows.values():
-        shapes.setdefault(tuple(row.knobs), len(shapes))
-    verdicts: dict[str, int] = {}
-
-    def placed(verdict: Verdict) -> int:
-        return verdicts.setdefault(json.dumps(verdict), len(verdicts))
-
+    heads, shapes, sets, verdicts = _Table(), _Table(), _Table(), _Table()
+    contents = {one: place for place, one in enumerate(rows)}
+    for found in judged.values():
+        for content in found:
+            contents.setdefault(content, len(contents))
+    heads_of = [heads.place(row.head) for row in rows.values()]
+    sets_of = [
+        sets.place((shapes.place(tuple(row.knobs)), *row.knobs.values())) for row in rows.values()
+    ]
     places = {
-        by: {content: placed(one) for content, one in found.items()} for by, found in judged.items()
+        by: ([*map(contents.__getitem__, found)], [*map(verdicts.place, found.values())])
+        for by, found in judged.items()
     }
     return json.dumps(
         {
-            "heads": list(heads.values()),
-            "shapes": list(shapes),
-            "rows": {
-                content: (
-                    row.tenant,
-                    at[id(row.head)],
-                    shapes[tuple(row.knobs)],
-                    *row.knobs.values(),
-                )
-                for content, row in rows.items()
-            },
-            "verdicts": list(verdicts),
+            "heads": heads.things,
+            "shapes": shapes.things,
+            "sets": sets.things,
+            "contents": list(contents),
+            "tenants": [row.tenant for row in rows.values()],
+            "heads_of": heads_of,
+            "sets_of": sets_of,
+            "verdicts": verdicts.things,
             "judged": places,
         },
         separators=(",", ":"),
     ).encode()
+
+
+class _Table:
+    """Things that are told apart by how they are written: 0.0 is not -0.0."""
+
+    def __init__(self) -> None:
+        self.things: list[object] = []
+        self._places: dict[str, int] = {}
+
+    def place(self, thing: object) -> int:
+        """Give the place of a thing, which has one from now on."""
+        place = self._places.setdefault(json.dumps(thing), len(self.things))
+        if place == len(self.things):
+            self.things.append(thing)
+        return place
 
 
 def _batch(payload: bytes) -> _Batch:
@@ -206,11 +234,20 @@ def _batch(payload: bytes) -> _Batch:
         Head(tuple(layers), labels, owner, tuple(evidence))
         for layers, labels, owner, evidence in told["heads"]
     ]
-    verdicts = []
-    for text in told["verdicts"]:
-        counts, waivers = json.loads(text)
-        verdicts.append(Verdict(counts, tuple((name, now) for name, now in waivers)))
-    return _Batch(heads, told["shapes"], told["rows"], verdicts, told["judged"])
+    shapes = told["shapes"]
+    return _Batch(
+        heads=heads,
+        sets=[dict(zip(shapes[shape], values, strict=True)) for shape, *values in told["sets"]],
+        contents=told["contents"],
+        tenants=told["tenants"],
+        heads_of=told["heads_of"],
+        sets_of=told["sets_of"],
+        verdicts=[
+            Verdict(counts, tuple((name, now) for name, now in waivers))
+            for counts, waivers in told["verdicts"]
+        ],
+        judged=told["judged"],
+    )
 
 
 def _sealed(payload: bytes, key: bytes) -> bytes:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import os
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,6 +15,7 @@ from knobctl.documents.at_a_glance import (
     may_hold_a_rule,
 )
 from knobctl.documents.claims import claim_findings, layer_findings
+from knobctl.documents.garbage import collector_paused
 from knobctl.documents.globs import matcher
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.lost import about_rules, as_lost, lost_in, unreadable
@@ -41,21 +40,6 @@ if TYPE_CHECKING:
 
 MANY: Final = 200
 """From how many files on a folder is looked up in the index: fewer are read as fast as that."""
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Let the garbage collector rest: documents are no garbage, and looking for it doubles the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        # Into the oldest generation with them: what was read is not looked through at once.
-        gc.freeze()
-        gc.unfreeze()
-        if was_on:
-            gc.enable()
 
 
 class Opening:
@@ -129,7 +113,7 @@ class Opening:
         # Plain text: a command line can name thousands of files, and a Path costs more than a look at one.
         return os.path.normpath(f"{self._cwd}/{path}" if path[:1] != "/" else path)
 
-    @_collector_paused()
+    @collector_paused()
     def repository(self, *, whole: bool) -> Repository:
         """Read everything."""
         for path in self._paths:
@@ -224,8 +208,9 @@ class Opening:
                     self._filing = self._filing_of(self._repository, self._files)
                 found = [*first, *names]
                 self._repository.listed += len(found)
+                found = [one for one in found if one not in self._seen]
                 if self._filing and self._unchanged is None:
-                    found = self._filing.give_known(found, self._seen, self._source)
+                    found = self._filing.give_known(found, self._seen, self._sources)
                 for one in found:
                     self._judge(one, named=False)
             case "other":
@@ -275,6 +260,12 @@ class Opening:
         return (
             source if source.isascii() else os.fsencode(source).decode("utf-8", "backslashreplace")
         )
+
+    def _sources(self, names: list[str]) -> list[str]:
+        """As `_source`, of many files."""
+        files = self._files
+        is_here = files.root == self._cwd and not files.prefix
+        return names if is_here and "".join(names).isascii() else list(map(self._source, names))
 
     def _judge_text(self, raw: bytes, source: str, name: str, *, named: bool) -> None:
         repository = self._repository

@@ -15,7 +15,7 @@ from knobctl.errors import UsageError
 from knobctl.text import count, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from knobctl.documents.filing import Filing
@@ -87,6 +87,11 @@ class Repository:
             if document.kind is Kind.LAYER:
                 self._layers.setdefault(document.name, document)
 
+    def take_tenants(self, documents: Sequence[Document]) -> None:
+        """Add documents that are all of tenants, and judged: as `take`, for a hundred thousand of them."""
+        self.judged += documents
+        self._by_kind.setdefault(Kind.TENANT, []).extend(documents)
+
     def path_of(self, source: str) -> Path | None:
         """Where a file lies; None for standard input."""
         return None if source == STDIN else self.root / self.names[source]
@@ -128,6 +133,11 @@ class Repository:
             if document.kind is Kind.TENANT:
                 found.setdefault(document.name, []).append(document)
         return found
+
+    @cached_property
+    def claimed(self) -> frozenset[str]:
+        """The tenants that have a document, judged or not."""
+        return frozenset([one.name for one in self.of_kind(Kind.TENANT)])
 
     def place_of(self, document: Document) -> str:
         """Name a document's file, with the revision where it is one's."""
@@ -224,8 +234,10 @@ class Repository:
         """The judged tenants that belong to a fleet; all of them for None."""
         return [tenant for tenant in self.tenants if self._is_in(tenant, fleet)]
 
-    def managed_by(self, fleet: Document | None) -> set[str]:
+    def managed_by(self, fleet: Document | None) -> Collection[str]:
         """The names of all tenants, judged or not, that belong to a fleet; of all of them for None."""
+        if fleet is None:
+            return self.claimed
         tenants = self.of_kind(Kind.TENANT)
         return {tenant.name for tenant in tenants if self._is_in(tenant, fleet)}
 

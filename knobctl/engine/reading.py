@@ -16,7 +16,7 @@ from knobctl.engine.interface import (
 from knobctl.errors import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from knobctl.engine.interface import Engine
 
@@ -48,8 +48,7 @@ def read_arriving(
     """
     missing = dict.fromkeys(tenants)
     engine.assert_addresses(missing.keys())
-    for live in _listed(engine, missing.keys()):
-        del missing[live.tenant]
+    for live in _listed(engine, missing):
         yield live.tenant, live
     reader = _Asker(engine.read)
     with ThreadPoolExecutor(max_workers=workers) as pool:
@@ -84,16 +83,16 @@ def read_all(
     return {tenant: result for tenant, result in found.items() if isinstance(result, LiveSet)}
 
 
-def _listed(engine: Engine, wanted: Collection[str]) -> Iterator[LiveSet]:
-    left = set(wanted)
-    if len(left) < LISTS_FROM:
+def _listed(engine: Engine, missing: dict[str, None]) -> Iterator[LiveSet]:
+    """Give what a list tells of tenants that are missing; they are no more."""
+    if len(missing) < LISTS_FROM:
         return
     try:
-        for live in islice(engine.list(), LISTED_PER_TENANT * len(left)):
-            if live.tenant in left:
-                left.remove(live.tenant)
+        for live in islice(engine.list(), LISTED_PER_TENANT * len(missing)):
+            if live.tenant in missing:
+                del missing[live.tenant]
                 yield live
-                if not left:
+                if not missing:
                     return
     except NotOfferedError:
         return

@@ -1,31 +1,47 @@
-"""Reads many sets of one engine at little cost: what a value means is worked out once for all of them."""
+"""Reads many sets of one engine at little cost: what a config means is worked out once for all that have it."""
 
 from __future__ import annotations
 
 import json
-import sys
+import re
 from dataclasses import dataclass
-from operator import getitem, itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from operator import getitem
+from sys import intern
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from knobctl.engine.answers import NonsenseError, no_constant
+from knobctl.engine.answers import NonsenseError, no_constant, parse_object
 from knobctl.engine.interface import NOTHING, LiveSet
-from knobctl.engine.wire import knob_value, list_field, live_set, text_field
+from knobctl.engine.wire import knob_value, list_field, live_set, read_config, text_field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from knobctl.knobs import Catalogue, Knob, KnobValue
 
+    Meaning: TypeAlias = tuple[Mapping[str, KnobValue], Mapping[str, Any]]
+    """The set, and what the schema does not know; see `read_config`."""
+
 REMEMBERED: Final = 1 << 13
-"""How many values of a knob, and how many shapes of a set, are kept in mind: a fleet has far fewer."""
+"""How many configs, shapes of one, and values of a knob are kept in mind: most fleets have far fewer."""
+LONGEST_CONFIG: Final = 1 << 10
+"""Characters of a config that is kept in mind: no engine fills the memory."""
 LONGEST_VALUE: Final = 32
-"""Characters of a value that is kept in mind: no engine fills the memory."""
-MANY_BYTES: Final = 4 << 20
-"""From so much on the quicker parser is worth the 40 ms that loading it takes."""
-_FIELDS: Final = ("tenantId", "config", "revision", "updatedAt", "updatedBy")
-_fields_of: Final = itemgetter(*_FIELDS)
+"""As much, of a value."""
+MUCH: Final = 2 << 20
+"""From so many characters of configs on the quicker parser is worth the 40 ms that loading it takes."""
 _KINDS: Final = frozenset({str, int, float})
+_TEXT: Final = r'"([^"\\\x00-\x1f]*)"'
+_SET: Final = re.compile(
+    r'\{"config": ?(\{[^}]*\})'
+    rf'(?:, ?"revision": ?{_TEXT})?(?:, ?"updatedAt": ?{_TEXT})?(?:, ?"updatedBy": ?{_TEXT})?'
+    rf', ?"tenantId": ?{_TEXT}\}}'
+)
+"""A set in a page, its fields in the order of the contract's message."""
+_STEP: Final = _SET.groups + 1
+_HEAD: Final = re.compile(r'\{"configs": ?\[')
+_TAIL: Final = re.compile(rf'\](?:, ?"nextPageToken": ?{_TEXT})?\}}')
+_BETWEEN: Final = frozenset({",", ", "})
+_decoded: Final = json.JSONDecoder(parse_constant=no_constant).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +60,18 @@ class Shape:
 class SetReader:
     """Reads pages of sets as `live_set` does, and as strictly.
 
-    What is plain (known knobs in the order of the schema, values that they take, texts that are texts)
-    goes the short way, which costs a tenth; everything else is left to `live_set`.
+    A page that is laid out as usual is cut into its sets, and of these only configs are parsed that
+    were not seen before. What is plain in one (known knobs in the order of the schema, values that they
+    take) goes a short way. Everything else is left to `live_set`.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self._places = {knob.name: place for place, knob in enumerate(catalogue)}
+        self._known: dict[str, Meaning] = {}
         self._shapes: dict[tuple[object, ...], Shape] = {}
         self._meanings: dict[tuple[str, type], dict[Any, KnobValue]] = {}
-        self._bytes_read = 0
+        self._parsed = 0
 
     def page(self, body: bytes, strictly: Callable[[bytes], dict[str, Any]]) -> dict[str, Any]:
         """Read a page of List: its `configs` are sets then, all else is as it came.
@@ -65,79 +83,96 @@ class SetReader:
         Raises:
             NonsenseError: As `live_set`, or where an item does not name its tenant.
         """
-        page = self._quickly(body)
+        page = self._cut(body)
         if page is None:
             page = strictly(body)
             page["configs"] = [self._listed(item) for item in list_field(page, "configs")]
         return page
 
-    def _quickly(self, body: bytes) -> dict[str, Any] | None:
-        """Read a page without looking for keys that stand there twice, and prove that there are none.
+    def _cut(self, body: bytes) -> dict[str, Any] | None:
+        """Read a page in which nothing stands but sets laid out as usual, and where the next page begins.
+
+        All of its text is looked at: what stands before, between and behind the sets, and each config.
+        """
+        try:
+            pieces = _SET.split(body.decode())
+        except UnicodeDecodeError:
+            return None  # read strictly, it says why
+        tail = _TAIL.fullmatch(pieces[-1])
+        if not (tail and _HEAD.fullmatch(pieces[0])) or not _BETWEEN.issuperset(
+            pieces[_STEP:-1:_STEP]
+        ):
+            return None
+        configs, revisions, times, people, tenants = (
+            pieces[place::_STEP] for place in range(1, _STEP)
+        )
+        known = self._known
+        found = [known.get(config) or self._meaning(config) for config in configs]
+        meanings = [meaning for meaning in found if meaning]
+        if len(meanings) < len(found) or "" in tenants:
+            return None
+        page: dict[str, Any] = {
+            "configs": [
+                # Few people write many sets, and many sets have a low revision.
+                LiveSet(
+                    tenant, knobs, intern(own or ""), at or None, intern(by or "") or None, unknown
+                )
+                for tenant, (knobs, unknown), own, at, by in zip(
+                    tenants, meanings, revisions, times, people, strict=True
+                )
+            ]
+        }
+        if tail[1] is not None:
+            page["nextPageToken"] = tail[1]
+        return page
+
+    def _meaning(self, text: str) -> Meaning | None:
+        """Work out what a config means; None where it is not strictly JSON."""
+        try:
+            config = self._config(text)
+            meaning = self._plain(config, text)
+            if meaning is None and self._learned(config):
+                meaning = self._plain(config, text)
+            if meaning is None:
+                meaning = read_config(parse_object(text.encode()), self._catalogue)
+        except (ValueError, RecursionError):
+            return None
+        if len(text) <= LONGEST_CONFIG:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[text] = meaning
+        return meaning
+
+    def _config(self, text: str) -> dict[str, Any]:
+        """Parse a config without looking for keys that stand there twice."""
+        self._parsed += len(text)
+        if self._parsed < MUCH:
+            config: dict[str, Any] = _decoded(text)
+            return config
+        from pydantic_core import from_json
+
+        config = from_json(text, allow_inf_nan=False, cache_strings="keys")
+        return config
+
+    def _plain(self, config: Mapping[str, Any], text: str) -> Meaning | None:
+        """Read a config if it is plain and looks like others.
 
         Each text has two quotes. A parser that drops what stands there twice drops a key with it: then
         there are more quotes than the texts that were read have. Quotes in texts only add to them.
         """
+        values = config.values()
         try:
-            page = self._parsed(body)
-            items = list_field(page, "configs")
-            sets, texts = self._sets(items)
-            texts += texts_in({**page, "configs": None})
-        except (ValueError, RecursionError):
-            return None  # read strictly, it says why
-        if body.count(b'"') != 2 * texts:
-            return None
-        page["configs"] = sets
-        return page
-
-    def _parsed(self, body: bytes) -> dict[str, Any]:
-        self._bytes_read += len(body)
-        if self._bytes_read < MANY_BYTES:
-            page = json.loads(body.decode(), parse_constant=no_constant)
-        else:
-            from pydantic_core import from_json
-
-            page = from_json(body, allow_inf_nan=False, cache_strings="keys")
-        if not isinstance(page, dict) or "configs" not in page:
-            raise NonsenseError("no page")
-        return page
-
-    def _sets(self, items: Sequence[Any]) -> tuple[list[LiveSet], int]:
-        """Read the items of a page, and count their texts."""
-        sets, texts = [], 0
-        for item in items:
-            read = self._plain(item) or (self._learned(item) and self._plain(item))
-            live, held = read or (self._listed(item), texts_in(item))
-            sets.append(live)
-            texts += held
-        return sets, texts
-
-    def _plain(self, item: Any) -> tuple[LiveSet, int] | None:  # noqa: ANN401  any JSON may come
-        """Read an item if it is plain and looks like others; gives the number of its texts too."""
-        try:
-            tenant, config, own, at, by = _fields_of(item)
-            values = config.values()
             shape = self._shapes[*config, *map(type, values)]
             meant: Iterator[KnobValue] = map(getitem, shape.meanings, values)
             knobs = dict(zip(shape.names, meant, strict=False))
-        except (LookupError, TypeError, AttributeError):
+        except (LookupError, TypeError):
             return None
-        if not (tenant.__class__ is own.__class__ is at.__class__ is by.__class__ is str) or not (
-            tenant and own and at and by
-        ):
-            return None
-        texts = shape.texts + 2 * len(_FIELDS) - 1
-        if len(item) != len(_FIELDS):
-            if item.get("lastGood") or item.get("last_good"):
-                return None
-            texts = texts_in(item)
-        # Few people write many sets, and many sets have a low revision.
-        own, by = sys.intern(own), sys.intern(by)
-        return LiveSet(tenant, knobs, own, at, by, NOTHING), texts
+        return (knobs, NOTHING) if text.count('"') == 2 * shape.texts else None
 
-    def _learned(self, item: Any) -> bool:  # noqa: ANN401  any JSON may come
-        """Work out what a config means, as `wire.read_config` does, and keep it in mind if it is plain."""
-        config = item.get("config") if isinstance(item, dict) else None
-        if not isinstance(config, dict) or not (shape := self._shape(config)):
+    def _learned(self, config: Mapping[str, Any]) -> bool:
+        """Work out what values mean, as `read_config` does, and keep it in mind if they are plain."""
+        shape = self._shape(config)
+        if not shape:
             return False
         for knob, meanings, raw in zip(shape.knobs, shape.meanings, config.values(), strict=True):
             value = knob_value(knob, raw)
@@ -176,12 +211,3 @@ class SetReader:
         if not tenant:
             raise NonsenseError("a listed set without its tenant")
         return live_set(item, self._catalogue, tenant=tenant, revision="")
-
-
-def texts_in(value: Any) -> int:  # noqa: ANN401  any JSON may come
-    """How many texts stand in a value, names of fields included."""
-    if isinstance(value, dict):
-        return len(value) + sum(map(texts_in, value.values()))
-    if isinstance(value, list):
-        return sum(map(texts_in, value))
-    return int(isinstance(value, str))

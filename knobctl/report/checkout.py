@@ -30,7 +30,7 @@ def anchor(report: Report, finding: Finding) -> str | None:
     own = path_of(report, finding.primary.file) if finding.primary else None
     if own is not None:
         return own
-    of_tenant = (source for tenant, source in report.judged if tenant == finding.tenant)
+    of_tenant = (one.source for one in report.judged if one.name == finding.tenant)
     found = (path_of(report, source) for source in (*of_tenant, *report.names))
     return next((path for path in found if path is not None), None)
 

@@ -58,10 +58,10 @@ def _suites(answer: FindingsAnswer) -> dict[str, list[_Case]]:
     """By file, its cases: what is about no tenant, then tenant by tenant."""
     report = answer.report
     homes: dict[str, str] = {}
-    for tenant, source in report.judged:
-        homes.setdefault(tenant, source)
+    for document in report.judged:
+        homes.setdefault(document.name, document.source)
     of_tenant: dict[tuple[str, str], list[Finding]] = {
-        (source, tenant): [] for tenant, source in report.judged
+        (document.source, document.name): [] for document in report.judged
     }
     of_file: dict[str, list[Finding]] = {}
     for one in answer.findings:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from knobctl.checks.report import Report, ordered
+from knobctl.documents.kinds import sort_documents
 from knobctl.documents.reader import read_text
 from knobctl.finding import Finding, Location, Related, Severity
 from knobctl.report import formats
@@ -38,15 +39,16 @@ def rendered(name: str, answer: FindingsAnswer) -> str:
 
 def answer_of(findings: Sequence[Finding], **options: object) -> FindingsAnswer:
     """An answer with some findings, of one file that holds one tenant."""
+    text = read_text(TEXT, FILE)
     told = Report(
         command="check",
         pressing=ordered(findings),
         files=1,
         tenants=1,
         policies=20,
-        texts={FILE: read_text(TEXT, FILE)},
+        texts={FILE: text},
         names={FILE: FILE},
-        judged=[("t", FILE)],
+        judged=sort_documents(text, named=False).documents,
     )
     return FindingsAnswer(report=told, code=told.exit_code(), **options)  # type: ignore[arg-type]  # named by the caller
 
