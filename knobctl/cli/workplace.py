@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from knobctl.engine.interface import Engine, LiveSet
     from knobctl.evidence.recording import Recording
     from knobctl.knobs import Catalogue
+    from knobctl.tui.audit import Mine
     from knobctl.tui.draft import Draft
     from knobctl.tui.workplace import KeptText
 
@@ -229,6 +230,15 @@ class SessionWorkplace:
 
         engine = self._session.unheard_engine
         return engine.clearance if isinstance(engine, EmbeddedEngine) else None
+
+    def mine(self) -> Mine:
+        """See `Workplace.mine`."""
+        from knobctl.changes.own_writes import own_writes
+        from knobctl.tui.audit import Mine
+
+        session, target = self._session, self._session.target
+        runs = own_writes(session.state_folder / "runs", target.engine, session.cwd)
+        return Mine(session.actor if target.is_embedded else "", runs)
 
     def revision(self) -> str:
         """See `Workplace.revision`."""

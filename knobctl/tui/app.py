@@ -121,6 +121,29 @@ class KnobctlApp(Frame):
         self.switch_mode(FLEET)
         self.push_screen(TenantScreen(tenant))
 
+    async def action_log(self) -> None:
+        """Show what was asked of the outside."""
+        from knobctl.tui.screens.log import LogScreen
+
+        if not isinstance(self.screen, LogScreen):
+            await self.push_screen(LogScreen())
+
+    async def action_ask(self, question: str = "") -> None:
+        """Ask a question of the tenant that is open, under the live set and under the draft."""
+        from knobctl.tui.screens.ask import AskScreen
+
+        if self.place and self.place.tenant:
+            await self.push_screen(AskScreen(self.place.tenant, question))
+
+    async def action_audit(self, tenant: str = "") -> None:
+        """Show the changes of a tenant; of the one that is open, or of all."""
+        from knobctl.tui.screens.audit import AuditScreen
+
+        place = self.place
+        wanted = tenant or (place.tenant if place else "")
+        if not (isinstance(place, AuditScreen) and place.tenant == wanted):
+            await self.push_screen(AuditScreen(wanted))
+
     def action_theme(self, name: str = "") -> None:
         """Take another theme."""
         names = list(themes.THEMES)

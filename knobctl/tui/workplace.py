@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from knobctl.engine.interface import Engine, LiveSet
     from knobctl.evidence.recording import Recording
     from knobctl.knobs import Catalogue
+    from knobctl.tui.audit import Mine
     from knobctl.tui.draft import Draft
     from knobctl.tui.logbook import Logbook
 
@@ -142,6 +143,9 @@ class Workplace(Protocol):
 
     def clearance(self) -> int | None:
         """The caller's clearance on the engine, 4 for L4; None where it does not say."""
+
+    def mine(self) -> Mine:
+        """Which audit events are this user's own, by the journals of runs and who the engine knows us as."""
 
     def revision(self) -> str:
         """What the documents' checkout stands at: `main@3f2c1a9`; empty outside Git."""

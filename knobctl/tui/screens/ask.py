@@ -1,0 +1,329 @@
+"""Ask: what a model would get for a question, under the live set and under the draft; nothing is written."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from textual.containers import Container, VerticalScroll
+
+from knobctl.changes.asking_both import ask_both
+from knobctl.engine.interface import NotOfferedError
+from knobctl.text import count, joined
+from knobctl.tui.actions import ASK, bindings_of
+from knobctl.tui.asked import (
+    LIVE,
+    MOST_ROWS,
+    SHIFTS,
+    chunk_lines,
+    cosine_cell,
+    place_text,
+    ranks_text,
+    rows_of,
+    score_cell,
+    score_lines,
+    steps_lines,
+    verdict_lines,
+)
+from knobctl.tui.draft import understand
+from knobctl.tui.judging import TenantJudge
+from knobctl.tui.screens.listing import Listing
+from knobctl.tui.ui import Field, Words, line, lines
+from knobctl.tui.widgets.virtual_table import Column, VirtualTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+    from textual.content import Content
+
+    from knobctl.diagnosis.side_by_side import Pair, SideBySide
+    from knobctl.errors import KnobctlError
+    from knobctl.tui.actions import Action
+    from knobctl.tui.ui import Role
+
+_WIDE: Final = 140
+"""From so many columns on everything is seen at once."""
+VIEWS: Final = ("chunk", "steps", "scores")
+"""What the pane can show where there is no room for all of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """Both answers to one question, and of which sets they are."""
+
+    question: str
+    found: SideBySide
+    revision: str
+    other: str
+    """What the other side is: `draft`, or `files` where nothing is edited."""
+    edits: int
+    alike: bool
+    remarks: tuple[str, ...]
+    """What was not asked as it stands."""
+
+
+class _Chunks:
+    """The chunks as a table shows them."""
+
+    def __init__(self) -> None:
+        self.pairs: Sequence[Pair] = ()
+        self.other = "draft"
+        self.revision = 0
+
+    def take(self, pairs: Sequence[Pair], other: str) -> None:
+        """Show others."""
+        self.pairs, self.other = pairs, other
+        self.revision += 1
+
+    def columns(self, width: int) -> Sequence[Column]:
+        """What becomes of a chunk, where it ends on both sides, its scores, ranks and cosine."""
+        fixed = 8 + 5 + 5 + 5 + 5 + 12 + 5
+        return (
+            Column("shift", "", 8),
+            Column("before", LIVE, 5, right=True),
+            Column("after", self.other, 5, right=True),
+            Column("chunk", "chunk", max(width - 3 - fixed - 8, 8)),
+            Column("scored", "score", 5),
+            Column("scores", self.other, 5),
+            Column("ranks", "vec/bm25/rec", 12),
+            Column("cosine", "cos", 5),
+        )
+
+    def cell(self, row: int, column: str) -> tuple[str, Role]:
+        """What one cell says."""
+        pair = self.pairs[row]
+        found: dict[str, tuple[str, Role]] = {
+            "shift": SHIFTS[pair.shift],
+            "before": place_text(pair.before),
+            "after": place_text(pair.after),
+            "chunk": (pair.chunk_id or "?", ""),
+            "scored": (score_cell(pair.before), "muted"),
+            "scores": (score_cell(pair.after), ""),
+            "ranks": (ranks_text(pair.seen), ""),
+            "cosine": (cosine_cell(pair.seen), "muted"),
+        }
+        return found[column]
+
+    def is_marked(self, row: int) -> bool:
+        """Nothing is marked here."""
+        del row
+        return False
+
+
+class AskScreen(Listing):
+    """A question, and what a model would get for it."""
+
+    PLACE = ASK
+    BINDINGS = bindings_of(ASK)
+    DEFAULT_CSS = """
+    AskScreen {
+        #question { height: 1; border: none; padding: 0 1; background: $panel; color: $text; }
+        #verdict { height: auto; max-height: 8; }
+        #asked { height: 1fr; }
+        #closer { height: auto; max-height: 50%; border-top: solid $border; scrollbar-size-vertical: 1; }
+        &.-wide #asked { layout: horizontal; }
+        &.-wide #chunks { width: 3fr; }
+        &.-wide #closer {
+            width: 2fr; height: 100%; max-height: 100%;
+            border-top: none; border-left: solid $border;
+        }
+    }
+    """
+
+    def __init__(self, tenant: str, question: str = "") -> None:
+        """Take whose question it is."""
+        super().__init__()
+        self.tenant = tenant
+        self._first = question
+        self._chunks = _Chunks()
+        self._answered: Answered | None = None
+        self._asking = ""
+        self._view = VIEWS[0]
+
+    def body(self) -> ComposeResult:
+        """The question, what the answers are, the chunks, and a closer look."""
+        yield Field(
+            self._first, id="question", placeholder="a question, as a user would ask it; Enter asks"
+        )
+        yield Words(id="verdict")
+        with Container(id="asked"):
+            yield VirtualTable(self._chunks, id="chunks")
+            with VerticalScroll(id="closer"):
+                yield Words(id="said")
+
+    def on_mount(self) -> None:
+        """Ask, if there is a question already."""
+        self.query_one("#question", Field).focus()
+        if self._first:
+            self._ask(self._first)
+
+    def on_input_submitted(self) -> None:
+        """Ask what was typed."""
+        question = self.query_one("#question", Field).value.strip()
+        if question:
+            self._ask(question)
+
+    def _ask(self, question: str) -> None:
+        workplace, tenant = self.workplace, self.tenant
+        self._asking = question
+        self.query_one("#verdict", Words).update(line(("asking", "muted")))
+        self.refresh_frame()
+
+        def ask() -> Answered:
+            engine, live = workplace.engine, workplace.read(tenant)
+            judge = TenantJudge(workplace.subject(tenant), live, workplace.now().date())
+            draft = workplace.draft(tenant) or judge.draft(workplace.engine_key)
+            understood = understand(draft, judge.catalogue)
+            found = ask_both(
+                engine,
+                tenant,
+                question,
+                catalogue=judge.catalogue,
+                live=live.knobs,
+                draft=understood.desired,
+            )
+            remarks = []
+            if understood.faults:
+                names = joined(understood.faults)
+                remarks.append(f"! {names} in the draft is no value: asked without it")
+            if live.unknown:
+                names = joined(sorted(live.unknown))
+                remarks.append(f"! the live set holds what is not sent: {names}")
+            return Answered(
+                question=question,
+                found=found,
+                revision=live.revision or "without a revision",
+                other="draft" if understood.edited else "files",
+                edits=len(understood.edited),
+                alike=dict(live.knobs) == dict(understood.desired),
+                remarks=tuple(remarks),
+            )
+
+        self.ask("question", ask, self._show, failed=self._cannot)
+
+    def _show(self, answered: Answered) -> None:
+        self._asking, self._answered = "", answered
+        found, other, alike = answered.found, answered.other, answered.alike
+        said = [*verdict_lines(found, other, alike=alike), *_warned(answered.remarks)]
+        if len(found.pairs) > MOST_ROWS:
+            said.append(
+                line((f"{len(found.pairs) - MOST_ROWS:,} more chunks are not listed", "muted"))
+            )
+        self.query_one("#verdict", Words).update(lines(*said))
+        self._chunks.take(list(rows_of(found)), other)
+        self.table.lay_out()
+        self.table.show(range(len(self._chunks.pairs)))
+        self.table.move(0)
+        self.table.focus()
+        self._explain()
+        self.refresh_frame()
+
+    def _cannot(self, error: KnobctlError) -> None:
+        self._asking, self._answered = "", None
+        said = [line((f"x {error.message}", "error"))]
+        said += [line(error.hint)] if error.hint else []
+        if isinstance(error, NotOfferedError):
+            said.append(line(f"what it answers now, without a draft beside it: {self.twin()}"))
+        self.query_one("#verdict", Words).update(lines(*said))
+        self._chunks.take((), "draft")
+        self.table.show(())
+        self._explain()
+        self.refresh_frame()
+
+    def on_virtual_table_moved(self) -> None:
+        """Say what became of the chunk."""
+        self._explain()
+
+    def on_resize(self) -> None:
+        """Show as much as there is room for."""
+        super().on_resize()
+        self._explain()
+
+    def _explain(self) -> None:
+        answered, row = self._answered, self.table.row
+        said = self.query_one("#said", Words)
+        if answered is None:
+            said.update(line())
+            return
+        found, other, alike = answered.found, answered.other, answered.alike
+        pair = None if row is None else self._chunks.pairs[row]
+        chunk = chunk_lines(pair, found, other, alike=alike) if pair else []
+        views: dict[str, list[Content]] = {
+            "chunk": chunk or [line(("nothing was found", "muted"))],
+            "steps": steps_lines(found, other, width=said.size.width or self.size.width),
+            "scores": score_lines(found, other, alike=alike),
+        }
+        if self.size.width >= _WIDE:
+            said.update(lines(*views["chunk"], line(), *views["steps"], line(), *views["scores"]))
+        else:
+            said.update(lines(*views[self._view]))
+
+    def action_view(self) -> None:
+        """Show the next: the chunk under the cursor, what each step did, the scores."""
+        self._view = VIEWS[(VIEWS.index(self._view) + 1) % len(VIEWS)]
+        self._explain()
+        self.query_one("#closer", VerticalScroll).scroll_home(animate=False)
+        self.refresh_frame()
+
+    def action_question(self, question: str = "") -> None:
+        """Type another question, or ask the one that is given."""
+        field = self.query_one("#question", Field)
+        if question:
+            field.value = question
+            self._ask(question)
+        else:
+            field.focus()
+
+    def action_again(self) -> None:
+        """Ask the same once more: the draft, the engine or the corpus may have changed."""
+        question = self.query_one("#question", Field).value.strip()
+        if question:
+            self._ask(question)
+
+    async def action_back(self) -> None:
+        """Leave the question for the list, or go back to the tenant."""
+        if self.query_one("#question", Field).has_focus and self._chunks.pairs:
+            self.table.focus()
+        else:
+            await self.app.pop_screen()
+
+    def refusal(self, action: Action) -> str | None:
+        """Without an answer there is nothing to look at."""
+        if action.id == "view" and (self._answered is None or self.size.width >= _WIDE):
+            return "everything is seen" if self._answered else "nothing was asked yet"
+        return super().refusal(action)
+
+    def notes(self) -> Sequence[str]:
+        """Whose question, under which sets, and which view of it."""
+        answered = self._answered
+        if self._asking:
+            return (f"ask {self.tenant}", "asking")
+        if answered is None:
+            return (f"ask {self.tenant}",)
+        edits = f" ({count(answered.edits, 'edit')})" if answered.edits else ""
+        view = "" if self.size.width >= _WIDE else f"view: {self._view}"
+        return tuple(
+            filter(
+                None,
+                (f"ask {self.tenant}", f"live {answered.revision} | {answered.other}{edits}", view),
+            )
+        )
+
+    def twin(self) -> str:
+        """The answer under the live set; under a draft no command asks so far."""
+        question = self._answered.question if self._answered else self._asking or "QUESTION"
+        tenant = shlex.quote(self.tenant)
+        asked = f"knobctl diagnose --tenant {tenant} --ask {shlex.quote(question)}"
+        return f"{asked}{self.workplace.where.typed}"
+
+    def next_step(self) -> str:
+        """What most people do next."""
+        if self._answered is None:
+            return "Type a question and press Enter; nothing is written, whatever is asked."
+        return "Look at what is lost: the pane says which floor removed it, and by which ranks it was found."
+
+
+def _warned(remarks: Sequence[str]) -> list[Content]:
+    return [line((one, "warn")) for one in remarks]

@@ -1,0 +1,90 @@
+"""The log: what was asked of the engine, what was told in full, newest last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from knobctl.tui.logbook import KEPT, Kind
+from knobctl.tui.screens.log import LogScreen
+from knobctl.tui.ui import tell
+from knobctl.tui.widgets.virtual_table import VirtualTable
+from tests.tui.hostile import HOSTILE, unseen
+from tests.tui.persons import Person, sit_down
+
+if TYPE_CHECKING:
+    from tests.tui.desks import Desk
+
+
+def test_every_call_and_every_error_stands_in_the_log(desk: Desk) -> None:
+    """A message that went away, too, whole and with its hint."""
+
+    async def act(person: Person) -> None:
+        await person.say("tenant acme")
+        await person.say("tenant nobody")
+        person.app.clear_notifications()
+        await person.press("L")
+        entries = person.app.workplace.log.entries()
+        assert ("engine", "read acme", "r1") in [(e.kind, e.text, e.outcome) for e in entries]
+        assert entries[-1].kind is Kind.ERROR
+        assert "read acme  r1" in person.picture
+        assert "there is no tenant nobody; tenant: in the palette finds" in person.picture
+        await person.press("k")
+        assert "no tenant nobody" not in person.picture.splitlines()[-3]
+        await person.press("escape")
+        assert not isinstance(person.app.screen, LogScreen)
+
+    desk.live({"acme": {"retrieval_min_score": 0.4}})
+    sit_down(desk, act)
+
+
+def test_what_comes_while_one_looks_is_shown_and_the_cursor_stays_at_the_end(desk: Desk) -> None:
+    """Unless somebody looks at an earlier line, which then stays under the cursor while it is kept."""
+
+    async def act(person: Person) -> None:
+        log = person.app.workplace.log
+        for number in range(30):
+            log.write(Kind.NOTE, f"note {number}")
+        await person.say("log")
+        screen = person.app.screen
+        assert isinstance(screen, LogScreen)
+        table = screen.query_one(VirtualTable)
+        assert table.place == len(table.view) - 1
+        log.write(Kind.NOTE, "another")
+        screen.look()
+        assert table.place == len(table.view) - 1
+        await person.press("g", "j", "j", "j")
+        for number in range(KEPT):
+            log.write(Kind.NOTE, f"more {number}")
+        screen.look()
+        await person.press("k")
+        assert table.place == 0
+        assert "log: 1,000 entries, 0 failed" in person.header
+
+    sit_down(desk, act)
+
+
+def test_what_the_rooms_below_print_is_a_note(desk: Desk) -> None:
+    """Nothing is written over the screen."""
+
+    async def act(person: Person) -> None:
+        print("note: the engine has no revisions")
+        await person.press("L")
+        assert "note: the engine has no revisions" in person.told
+        assert "the engine has no revisions" in person.picture
+
+    sit_down(desk, act)
+
+
+def test_hostile_words_are_shown_and_nothing_is_obeyed(desk: Desk) -> None:
+    """Neither in a line nor in full below."""
+
+    async def act(person: Person) -> None:
+        for text in HOSTILE.values():
+            tell(person.app, text, "error")
+        await person.press("L")
+        for _ in range(len(HOSTILE) + 3):
+            assert unseen(person.picture.replace("\n", "")) == []
+            await person.press("k")
+        assert person.app.is_running
+
+    sit_down(desk, act, size=(100, 30))
