@@ -91,7 +91,9 @@ class Frame(App[None], Working):
         return [*filters, _NO_COLOUR] if self.theme == themes.PLAIN else filters
 
     async def on_event(self, event: events.Event) -> None:
-        """Note that somebody is there."""
+        """Note that somebody is there; what is typed while the program is being left is nobody's."""
+        if isinstance(event, events.InputEvent) and not self.screen_stack:
+            return
         if isinstance(event, (events.Key, events.MouseDown, events.Paste)):
             self.arming = self.arming.touch(self.workplace.now())
         if isinstance(event, events.Key) and event is not self._key:  # it comes back from below
