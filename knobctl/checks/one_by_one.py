@@ -60,6 +60,15 @@ class OneByOne:
         with self._judging:
             return self._staying.known(tenant)
 
+    def verdict(self, tenant: Document) -> Sequence[Finding]:
+        """Judge a tenant as `findings`; what was read of its file is not kept: there may be many."""
+        filing = self._now.repository.filing
+        is_whole = tenant.source in self._now.repository.texts
+        found = self.findings(tenant)
+        if filing and not is_whole:
+            filing.forget(tenant)
+        return found
+
     def findings(self, tenant: Document) -> list[Finding]:
         """Judge a tenant; what the policies say is known to the index from now on."""
         subject = subject_of(self._now, tenant, self._moment)

@@ -94,13 +94,20 @@ class Staying:
         tenant = subject.document
         self._waiving.noted.clear()
         told = self._now.weighed(self._waiving.waived(findings, tenant, subject.exact))
-        counts = Counter(one.severity.value for one in told if one.counts)
-        verdict = Verdict(dict(counts), tuple(dict.fromkeys(self._waiving.noted)))
+        verdict = self._verdict(told)
         filing = self._filing
         content = filing and filing.content_of(tenant)
         if filing and content and not tenant.evidence:
             filing.index.judge(content, self._ground_of(tenant, filing)[0], verdict)
         return told
+
+    def _verdict(self, told: list[Finding]) -> Verdict:
+        counting = [one for one in told if one.counts]
+        counts = Counter(one.severity.value for one in counting)
+        grave = [one for one in counting if one.severity is not Severity.INFO]
+        grave.sort(key=lambda one: one.severity.rank)
+        rules = tuple(dict.fromkeys(one.rule for one in grave))
+        return Verdict(dict(counts), tuple(dict.fromkeys(self._waiving.noted)), rules)
 
     def _ground_of(self, tenant: Document, filing: Filing) -> tuple[str, Mapping[str, Verdict]]:
         """What stands for all that a tenant is judged by besides its own document, and the verdicts by that."""

@@ -67,6 +67,10 @@ class FiledDocument(Document):
             _set(self, "_whole", whole)
         return whole
 
+    def forget(self) -> None:
+        """Let go of what its file says: whoever looks closer reads it again."""
+        _set(self, "_whole", None)
+
     @property
     def value(self) -> Mapping[str, Value]:
         """See `Document.value`."""

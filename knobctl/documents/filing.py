@@ -117,6 +117,12 @@ class Filing:
             return document.content
         return self._contents.get(document.source)
 
+    def forget(self, document: Document) -> None:
+        """Let go of the text of a document's file, where the index says what stands in it."""
+        if isinstance(document, FiledDocument):
+            document.forget()
+            self._repository.texts.pop(document.source, None)
+
     def read(self, name: str) -> bytes:
         """A file's bytes, read once.
 

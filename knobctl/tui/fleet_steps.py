@@ -102,7 +102,7 @@ class Judging:
             chosen = chosen or list(islice(self._open, _ASKED))
             for row in chosen:
                 del self._open[row]
-            yield [verdict_of(row, self._checks.findings(self._tenants[row])) for row in chosen]
+            yield [verdict_of(row, self._checks.verdict(self._tenants[row])) for row in chosen]
 
     def _known(self, row: int) -> Verdict | None:
         known = self._checks.known(self._tenants[row])
@@ -110,9 +110,7 @@ class Judging:
             self._open[row] = None
             return None
         errors, warnings = (known.counts.get(one.value, 0) for one in _GRAVE)
-        if errors or warnings:  # which rules they are of nobody has written down
-            self._open[row] = None
-        return Verdict(row, errors, warnings, ())
+        return Verdict(row, errors, warnings, known.rules)
 
 
 _GRAVE: Final = (Severity.ERROR, Severity.WARNING)

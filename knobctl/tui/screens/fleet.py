@@ -73,8 +73,10 @@ class FleetScreen(Place):
         self.words = ""
         self.wanted = Query()
         self._order = ORDERS[0]
-        self._named: Sequence[int] = []
-        self._sorted: Sequence[int] = []
+        self._sorted: list[int] = []
+        """The rows, in order."""
+        self._coming: list[int] = []
+        """Rows that fit and are not drawn yet."""
         self._before = ""
         self._drawn: object = None
         self._looked: tuple[int | None, Closer | None] = None, None
@@ -114,7 +116,7 @@ class FleetScreen(Place):
         self.lines = FleetLines(fleet)
         for one in marked:
             self.lines.marked.update(fleet.rows_of(before.names[one]))
-        self._named = self._sorted = list(range(len(fleet)))
+        self._sorted = list(range(len(fleet)))
         self.wanted = read_query(self.words, fleet.catalogue)
         self.table.lines = self.lines
         self.table.lay_out()
@@ -122,26 +124,29 @@ class FleetScreen(Place):
         self.refilter(keep=keep)
 
     def take_more(self, before: int) -> None:
-        """Show the rows that came after the first so many."""
+        """Take the rows that came after the first so many; they are drawn with the next news."""
         more = range(before, len(self.fleet))
-        self._named = self._sorted = [*self._sorted, *more]
-        self.table.show([*self.table.view, *self.wanted.rows(self.fleet, more)])
+        self._sorted += more
+        self._coming += self.wanted.rows(self.fleet, more)
+        if len(self.table.view) < self.table.height:
+            self._show_more()
+
+    def _show_more(self) -> None:
+        if self._coming:
+            self.table.show([*self.table.view, *self._coming])
+            self._coming = []
 
     def sort_rows(self) -> None:
         """Bring the rows into order, where nothing is drawn."""
         fleet, order = self.fleet, self._order
         rows = range(len(fleet))
 
-        def ordered() -> tuple[list[int], list[int]]:
-            named = by_name(fleet, rows)
-            return named, in_order(fleet, order, named)
-
-        def take(found: tuple[list[int], list[int]]) -> None:
-            if fleet is self.fleet and len(rows) == len(fleet):
-                self._named, self._sorted = found
+        def take(found: list[int]) -> None:
+            if fleet is self.fleet:
+                self._sorted = [*found, *range(len(rows), len(fleet))]
                 self.refilter(keep=self.table.row)
 
-        self.ask("order", ordered, take)
+        self.ask("order", lambda: in_order(fleet, order, by_name(fleet, rows)), take)
 
     def draw_news(self) -> None:
         """Draw what has become known since this was called last."""
@@ -149,6 +154,7 @@ class FleetScreen(Place):
         if news == self._drawn or not self.is_current:
             return
         self._drawn = news
+        self._show_more()
         if self.wanted.terms:
             self.refilter(keep=self.table.row)
         else:
@@ -166,6 +172,7 @@ class FleetScreen(Place):
 
     def refilter(self, *, keep: int | None = None) -> None:
         """Ask the columns again."""
+        self._coming = []
         self.table.show(self.wanted.rows(self.fleet, self._sorted), keep=keep)
         self._show_chips()
 
@@ -290,6 +297,12 @@ class FleetScreen(Place):
                 )
             self._opened = self.fleet.names[row]
             await self.app.push_screen(TenantScreen(self._opened))
+
+    def action_lab(self, tenant: str = "") -> None:
+        """Move the floor of a tenant: the named one, or that of the line."""
+        row = self.table.row
+        here = self.fleet.names[row] if row is not None and self.fleet.may_be_opened(row) else ""
+        super().action_lab(tenant or here)
 
     async def on_virtual_table_opened(self) -> None:
         """Open what was clicked twice."""
