@@ -49,9 +49,9 @@ def refusal(view: FloorView) -> str:
 def figures(view: FloorView) -> str:
     """The same in a few words, to stand beside a floor that is being moved."""
     evidence, floor = view.evidence, view.floor
-    empty = "can" if view.reached.can_be_empty(view.reached.enabled) else "cannot"
+    can_be = view.reached.can_be_empty(view.reached.enabled)
     rankers = all_of(len(view.reached.enabled)) if len(view.reached.enabled) > 1 else "its ranker"
-    live = f"with {rankers} live an answer {empty} be empty"
+    live = f"with {rankers} live an answer {'can' if can_be else 'cannot'} be empty"
     if evidence is None:
         return (
             f"{'no evidence' if view.measured is None else 'no evidence that holds here'}; {live}"
@@ -63,7 +63,7 @@ def figures(view: FloorView) -> str:
     lost = evidence.by_label.get(Label.ANSWERABLE)
     if lost:
         told.append(f"{lost.refused(floor):,} of {lost.counted:,} answerable lost")
-    return "; ".join([*told, live])
+    return "; ".join(told if can_be else [*told, live])
 
 
 def no_curve(view: FloorView) -> str:

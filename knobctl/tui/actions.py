@@ -32,6 +32,8 @@ AUDIT: Final = "audit"
 ASK: Final = "ask"
 LISTS: Final = (FLEET, LOG, AUDIT, ASK)
 """Places with one list."""
+MOVED: Final = (*LISTS, LAB)
+"""Places in which the same keys go up and down."""
 EVERYWHERE: Final = "everywhere"
 """The place of an action that works on each of them."""
 
@@ -519,7 +521,7 @@ ACTIONS: Final = (
         keys=("j", "down"),
         title="down",
         help="One line down.",
-        places=LISTS,
+        places=MOVED,
         command="down",
         footer=False,
     ),
@@ -528,7 +530,7 @@ ACTIONS: Final = (
         keys=("k", "up"),
         title="up",
         help="One line up.",
-        places=LISTS,
+        places=MOVED,
         command="up",
         footer=False,
     ),
@@ -537,7 +539,7 @@ ACTIONS: Final = (
         keys=("ctrl+d", "pagedown"),
         title="page down",
         help="As many lines down as are seen.",
-        places=LISTS,
+        places=MOVED,
         command="pagedown",
         footer=False,
     ),
@@ -546,7 +548,7 @@ ACTIONS: Final = (
         keys=("ctrl+u", "pageup"),
         title="page up",
         help="As many lines up as are seen.",
-        places=LISTS,
+        places=MOVED,
         command="pageup",
         footer=False,
     ),
@@ -555,7 +557,7 @@ ACTIONS: Final = (
         keys=("g", "home"),
         title="first",
         help="Go to the first line.",
-        places=LISTS,
+        places=MOVED,
         command="top",
         footer=False,
     ),
@@ -564,7 +566,7 @@ ACTIONS: Final = (
         keys=("G", "end"),
         title="last",
         help="Go to the last line.",
-        places=LISTS,
+        places=MOVED,
         command="bottom",
         footer=False,
     ),
@@ -573,7 +575,7 @@ ACTIONS: Final = (
         keys=("2",),
         title="lab",
         help="Move a tenant's floor and see what it reaches, and what was measured of it.",
-        places=(TENANT,),
+        places=(FLEET, TENANT),
         command="lab",
         argument="tenant",
     ),

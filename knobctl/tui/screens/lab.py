@@ -271,7 +271,7 @@ class LabScreen(Place):
         """Show the numbers instead of the plots, or the plots again."""
         table, plots = self.query_one("#lab-table"), self.query_one("#lab-plots")
         table.display, plots.display = plots.display, table.display
-        (table if table.display else plots).focus()
+        self._seen.focus()
         self._show()
 
     def action_export(self, file: str = "") -> None:
@@ -289,6 +289,36 @@ class LabScreen(Place):
             lambda: workplace.write_new(file, text),
             lambda path: tell(self.app, f"written: {path}"),
         )
+
+    @property
+    def _seen(self) -> VerticalScroll:
+        """What is seen of the two: plots or table."""
+        table = self.query_one("#lab-table", VerticalScroll)
+        return table if table.display else self.query_one("#lab-plots", VerticalScroll)
+
+    def action_down(self) -> None:
+        """A line down."""
+        self._seen.scroll_down(animate=False)
+
+    def action_up(self) -> None:
+        """A line up."""
+        self._seen.scroll_up(animate=False)
+
+    def action_page_down(self) -> None:
+        """A screen down."""
+        self._seen.scroll_page_down(animate=False)
+
+    def action_page_up(self) -> None:
+        """A screen up."""
+        self._seen.scroll_page_up(animate=False)
+
+    def action_top(self) -> None:
+        """The first line."""
+        self._seen.scroll_home(animate=False)
+
+    def action_bottom(self) -> None:
+        """The last line."""
+        self._seen.scroll_end(animate=False)
 
     # Typing.
 
@@ -312,8 +342,7 @@ class LabScreen(Place):
     def _untype(self) -> None:
         self._answer = None
         self.query_one("#lab-typed").display = False
-        shown = "#lab-table" if self.query_one("#lab-table").display else "#lab-plots"
-        self.query_one(shown).focus()
+        self._seen.focus()
 
     async def action_back(self) -> None:
         """Leave the line, else go back."""
