@@ -6,8 +6,8 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
-from textual.app import App
 from textual.filter import NoColor
+from textual.widgets import Input, TextArea
 from textual.worker import WorkerFailed
 
 from knobctl.errors import RefusedError
@@ -15,6 +15,7 @@ from knobctl.tui import themes
 from knobctl.tui.actions import EVERYWHERE, action_called, bindings_of
 from knobctl.tui.arming import Arming
 from knobctl.tui.commands import History
+from knobctl.tui.in_order import InOrder
 from knobctl.tui.logbook import KINDS, Kind
 from knobctl.tui.screens.place import Place
 from knobctl.tui.ui import Told, tell
@@ -36,7 +37,7 @@ BURST_S: Final = 0.05
 """Keys that come faster than this were not pressed one by one."""
 
 
-class Frame(App[None], Working):
+class Frame(InOrder, Working):
     """What is around the places: theme, keys, header, log, arming."""
 
     TITLE: str | None = "knobctl"
@@ -75,7 +76,6 @@ class Frame(App[None], Working):
         self.history = History()
         self._typed_at = (-BURST_S, 0.0)
         """When the last two keys came, on the clock of events."""
-        self._key: events.Key | None = None
         self.notes: dict[str, str] = {}
         """What the header says beside the place's own notes, by whose it is: `index` of the index."""
         self.begin_capture_print(self)  # places ask the rooms below before this is mounted
@@ -90,15 +90,26 @@ class Frame(App[None], Working):
         filters = super().get_line_filters()
         return [*filters, _NO_COLOUR] if self.theme == themes.PLAIN else filters
 
-    async def on_event(self, event: events.Event) -> None:
-        """Note that somebody is there; what is typed while the program is being left is nobody's."""
-        if isinstance(event, events.InputEvent) and not self.screen_stack:
-            return
-        if isinstance(event, (events.Key, events.MouseDown, events.Paste)):
-            self.arming = self.arming.touch(self.workplace.now())
-        if isinstance(event, events.Key) and event is not self._key:  # it comes back from below
-            self._key, self._typed_at = event, (self._typed_at[1], event.time)
-        await super().on_event(event)
+    def take(self, event: events.Key | events.Paste) -> None:
+        """Note that somebody types, and how fast."""
+        self.arming = self.arming.touch(self.workplace.now())
+        if isinstance(event, events.Key):
+            self._typed_at = (self._typed_at[1], event.time)
+
+    def on_mouse_down(self) -> None:
+        """Note that somebody is there."""
+        self.arming = self.arming.touch(self.workplace.now())
+
+    async def _check_bindings(self, key: str, priority: bool = False) -> bool:
+        """Act on a key as it comes, before the next one looks for what has the focus.
+
+        Textual lets the focused widget pass a key on first. Over a slow line several come at once, and
+        what is typed after `:` would be keys of the place below.
+        """
+        if await super()._check_bindings(key, priority):
+            return True
+        typing = isinstance(self.focused, (Input, TextArea))
+        return priority and not typing and await super()._check_bindings(key)
 
     def is_burst(self) -> bool:
         """Whether the last key came on the heels of another, as in a paste, or where a key is held: nobody meant it alone."""

@@ -1,0 +1,29 @@
+"""What is typed faster than it is drawn goes where it was meant to go."""
+
+from __future__ import annotations
+
+from textual.events import Key
+
+from knobctl.tui.screens.tenant import TenantScreen
+from tests.tui.desks import Desk, settled
+from tests.tui.persons import Person, sit_down
+
+
+def test_what_is_typed_ahead_goes_where_the_key_before_it_led(desk: Desk) -> None:
+    """The letters after `/` are words of the filter, those after `:` a command; none is one of the list's keys."""
+
+    async def act(person: Person) -> None:
+        for key, character in [("slash", "/"), *((letter, letter) for letter in "delta")]:
+            person.app.post_message(Key(key, character))
+        for key, character in [("enter", None), ("enter", None), ("colon", ":")]:
+            person.app.post_message(Key(key, character))
+        for letter in "theme plain":
+            person.app.post_message(Key("space" if letter == " " else letter, letter))
+        person.app.post_message(Key("enter", None))
+        await person.pilot.pause(0.2)
+        await settled(person.pilot)
+        assert isinstance(person.app.screen, TenantScreen)
+        assert person.app.screen.tenant == "delta"
+        assert person.app.theme == "plain"
+
+    sit_down(desk, act)
