@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.filter import NoColor
-from textual.widgets import Input, TextArea
 from textual.worker import WorkerFailed
 
 from knobctl.errors import RefusedError
@@ -99,17 +98,6 @@ class Frame(InOrder, Working):
     def on_mouse_down(self) -> None:
         """Note that somebody is there."""
         self.arming = self.arming.touch(self.workplace.now())
-
-    async def _check_bindings(self, key: str, priority: bool = False) -> bool:
-        """Act on a key as it comes, before the next one looks for what has the focus.
-
-        Textual lets the focused widget pass a key on first. Over a slow line several come at once, and
-        what is typed after `:` would be keys of the place below.
-        """
-        if await super()._check_bindings(key, priority):
-            return True
-        typing = isinstance(self.focused, (Input, TextArea))
-        return priority and not typing and await super()._check_bindings(key)
 
     def is_burst(self) -> bool:
         """Whether the last key came on the heels of another, as in a paste, or where a key is held: nobody meant it alone."""
