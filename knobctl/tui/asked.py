@@ -83,7 +83,7 @@ def verdict_lines(found: SideBySide, other: str, *, alike: bool) -> list[Content
     """
     before, after = (len(side.evaluated.prompt) for side in (found.before, found.after))
     if alike:
-        first = line((f"the {other} asks for the live set: one answer", "muted"))
+        first = line((f"the {other} {_verb(other, 'ask')} for the live set: one answer", "muted"))
         return [first, _headline(LIVE, found.before)]
     numbers = [
         (found.number(shift), shift.value) for shift in (Shift.GAINED, Shift.LOST, Shift.MOVED)
@@ -94,12 +94,17 @@ def verdict_lines(found: SideBySide, other: str, *, alike: bool) -> list[Content
         ]
         parts.append(f"; in the prompt {before:,} -> {count(after, 'chunk')}{_tokens(found)}")
     else:
-        parts = [f"the {other} changes nothing that a model gets: {count(after, 'chunk')}"]
+        change = _verb(other, "change")
+        parts = [f"the {other} {change} nothing that a model gets: {count(after, 'chunk')}"]
     said = [line(*parts), _headline(LIVE, found.before), _headline(other, found.after)]
     versions = [side.evaluated.answer.corpus_version for side in (found.before, found.after)]
     if versions[0] != versions[1]:
         said.append(line(("! the corpus changed between the two answers: ask again", "warn")))
     return said
+
+
+def _verb(other: str, verb: str) -> str:
+    return verb if other.endswith("s") else f"{verb}s"
 
 
 def _tokens(found: SideBySide) -> str:
@@ -169,7 +174,12 @@ def fate_text(candidate: Candidate | None, case: Case) -> str:
     if candidate is None:
         return "not found" + _by_cosine(case)
     facts = "; ".join(filter(None, (_found_by(candidate), _cosine(candidate))))
-    return f"{_fate(candidate, case)}{f' ({facts})' if facts else ''}"
+    score = (
+        "without a score"
+        if candidate.score is None
+        else f"score {score_text(candidate.score, case.floor)}"
+    )
+    return _fate(candidate, case, f"{score} ({facts})" if facts else score)
 
 
 def _by_cosine(case: Case) -> str:
@@ -185,22 +195,21 @@ def _cosine(candidate: Candidate) -> str:
     return "" if candidate.cosine is None else f"cosine {candidate.cosine:.3f}"
 
 
-def _fate(candidate: Candidate, case: Case) -> str:
-    score = "" if candidate.score is None else score_text(candidate.score, case.floor)
+def _fate(candidate: Candidate, case: Case, score: str) -> str:
     match candidate.fate:
         case Fate.PROMPT:
-            return f"{candidate.place} in the prompt, score {score}"
+            return f"{candidate.place} in the prompt, {score}"
         case Fate.LEFT_OUT:
             why = joined(left_out(case)) if case.answer.omitted.total else "for a limit"
-            return f"score {score} passed the floor; left out with others: {why}"
+            return f"{score} passed the floor; left out with others: {why}"
         case Fate.FLOOR:
-            return f"score {score} is under {case.floor_words}{_hopeless(candidate, case)}"
+            return f"{score} is under {case.floor_words}{_hopeless(candidate, case)}"
         case Fate.NO_MATCH:
-            return f"removed with all others by {case.knobs.said('floor.no_match')}"
+            return f"{score}, removed with all others by {case.knobs.said('floor.no_match')}"
         case _ if case.answer.fallback_used:
             return "retrieval did not run for the prompt"
         case _:
-            return f"score {score} in the first pass; the expansion ranked anew and kept it out"
+            return f"{score} in the first pass; the expansion ranked anew and kept it out"
 
 
 def _hopeless(candidate: Candidate, case: Case) -> str:

@@ -10,6 +10,7 @@ from textual.containers import Container, VerticalScroll
 
 from knobctl.changes.asking_both import ask_both
 from knobctl.engine.interface import NotOfferedError
+from knobctl.report.sets import revision_words
 from knobctl.text import count, joined
 from knobctl.tui.actions import ASK, bindings_of
 from knobctl.tui.asked import (
@@ -194,16 +195,17 @@ class AskScreen(Listing):
             return Answered(
                 question=question,
                 found=found,
-                revision=live.revision or "without a revision",
-                other="draft" if understood.edited else "files",
+                revision=revision_words(live),
+                other="draft" if draft.entries else "files",
                 edits=len(understood.edited),
                 alike=dict(live.knobs) == dict(understood.desired),
                 remarks=tuple(remarks),
             )
 
-        self.ask("question", ask, self._show, failed=self._cannot)
+        self.ask("question", ask, self.show, failed=self._cannot)
 
-    def _show(self, answered: Answered) -> None:
+    def show(self, answered: Answered) -> None:
+        """Show two answers: what differs first."""
         self._asking, self._answered = "", answered
         found, other, alike = answered.found, answered.other, answered.alike
         said = [*verdict_lines(found, other, alike=alike), *_warned(answered.remarks)]
