@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 from knobctl.cli.bench_harvest import harvest
+from knobctl.cli.bench_judge import judge
 from knobctl.cli.bench_replay import replay
+from knobctl.cli.bench_sweep import sweep
 
 
 @click.group()
@@ -19,3 +21,5 @@ def command() -> None:
 
 command.add_command(harvest)
 command.add_command(replay)
+command.add_command(judge)
+command.add_command(sweep)

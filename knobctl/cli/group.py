@@ -35,7 +35,7 @@ COMMANDS: Final[dict[str, str]] = {
     "rollback": "Bring tenants back to an earlier set",
     "runs": "The journals of runs: what became of each tenant, and how to go on",
     "diagnose": "Explain an answer: which floor bound, and what to change",
-    "bench": "The relevance-floor benchmark: real questions, harvested",
+    "bench": "What floors refuse, on real questions: harvest, replay, judge, sweep",
     "impact": "Who follows a platform default and would change with it",
     "policy": "The policies in force, what they say, and their examples",
     "schema": "Print the JSON Schemas and what derives from them",

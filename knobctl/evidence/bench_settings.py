@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -22,6 +23,8 @@ class BenchSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+    floors: list[Share] = Field(default=[0.10, 0.15, 0.20, 0.25, 0.30, 0.35, 0.40], min_length=1)
+    """The floors of a sweep, each above the one before it."""
     top_k: int = Field(default=40, ge=1, le=500)
     """So many of the best results go into the cosines of a replay."""
     sample_seed: int = 0
@@ -49,6 +52,8 @@ class BenchSettings(BaseModel):
     def _bounds_in_order(self) -> BenchSettings:
         if self.min_question_chars > self.max_question_chars:
             raise ValueError("min_question_chars is above max_question_chars")
+        if any(high <= low for low, high in pairwise(self.floors)):
+            raise ValueError("floors must rise, each above the one before it")
         return self
 
     @property

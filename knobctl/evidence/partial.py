@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.errors import AnswerError, InputError
 from knobctl.evidence.private_files import MODE
-from knobctl.evidence.reading import read_recording
+from knobctl.evidence.reading import recording_at
 from knobctl.evidence.recording import Why, written
 from knobctl.text import visible
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from knobctl.evidence.recording import Heading, Question, Recording
+    from knobctl.evidence.recording import Heading, Question
 
 _BOUND: Final = (
     "tenant",
@@ -53,7 +53,7 @@ def known_scores(
     Raises:
         InputError: If it is none, or was made under something else: naming that.
     """
-    recording = _recording(path, whole=whole)
+    recording = recording_at(path, whole=whole)
     for name in _BOUND:
         if getattr(recording.heading, name) != getattr(heading, name):
             raise InputError(
@@ -73,14 +73,6 @@ _WORDS: Final[Mapping[str, str]] = {
     "formula": "fusion formula",
     "top_k": "--top-k",
 }
-
-
-def _recording(path: Path, *, whole: bool) -> Recording:
-    try:
-        with path.open("rb") as stream:
-            return read_recording(stream, str(path), whole=whole)
-    except OSError as error:
-        raise InputError(f"{visible(str(path))} cannot be read: {error.strerror}") from error
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from knobctl.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from knobctl.evidence.recording import Heading, Question
 
@@ -66,6 +67,15 @@ def read_recording(stream: BinaryIO, source: str, *, whole: bool = True) -> Reco
     return Recording(
         source=source, digest=lines.digest.hexdigest(), heading=heading, questions=questions
     )
+
+
+def recording_at(path: Path, *, whole: bool = True) -> Recording:
+    """Read the recorded score file at a path; see `read_recording`."""
+    try:
+        with path.open("rb") as stream:
+            return read_recording(stream, str(path), whole=whole)
+    except OSError as error:
+        raise InputError(f"{visible(str(path))} cannot be read: {error.strerror}") from error
 
 
 def _questions(lines: _Lines, heading: Heading, *, whole: bool) -> Iterator[Question]:

@@ -51,6 +51,49 @@ class Corpus:
     chunks: int
 
 
+class JudgedBy(StrEnum):
+    """Who said which questions can be answered."""
+
+    LABELS = "labels"
+    """People, in a file."""
+    MODELS = "models"
+    """Language models: one answered, one judged the answer, without a reference."""
+
+
+class Excluded(StrEnum):
+    """Why a question that was judged has no label."""
+
+    ANSWER_FAILED = "answer_failed"
+    BUDGET = "budget"
+    """A model ran out of tokens before it said anything."""
+    INFRA = "infra"
+    """A model could not be reached."""
+    UNPARSED = "unparsed"
+    """The verdict was neither yes nor no."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """How the labels came about."""
+
+    by: JudgedBy
+    digest: str
+    """Of the labels, or of the prompts; lower-case hex."""
+    protocol: int | None = None
+    answer_model: str | None = None
+    judge_model: str | None = None
+    second_judge_model: str | None = None
+    agreement: tuple[int, int] | None = None
+    """How often both judges said the same, of how often both said something."""
+    calls: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    """None where no prices are known."""
+    answer_cost_usd: float | None = None
+    """Of that, what the answers cost: what a refused question saves."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
     """Under what a recording was made: it speaks for nothing else."""
@@ -79,6 +122,8 @@ class Heading:
     questions: int
     configured: Mapping[str, KnobValue] = field(default_factory=dict)
     """The values that were in force for the tenant's users; empty where nobody says."""
+    judging: Judging | None = None
+    """None where nobody judged."""
 
     @property
     def rankers(self) -> tuple[str, ...]:
@@ -121,6 +166,10 @@ class Question:
     """By how much the best of those cosines is above the next."""
     hits: int = 0
     """How many results there were, at most `top_k`."""
+    declined: bool = False
+    """Whether the answer step itself said that nothing bears on it."""
+    excluded: Excluded | None = None
+    """Why it has no label although it was judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,12 +248,31 @@ def _heading_object(heading: Heading) -> dict[str, Any]:
         "expansion_floor": heading.expansion_floor,
         "top_k": heading.top_k,
         **({"configured": dict(heading.configured)} if heading.configured else {}),
+        **({"judging": _judging_object(heading.judging)} if heading.judging else {}),
         "questions": heading.questions,
     }
 
 
+def _judging_object(judging: Judging) -> dict[str, Any]:
+    values = {name: getattr(judging, name) for name in Judging.__slots__}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _judging_of(value: Mapping[str, Any] | None) -> Judging | None:
+    if value is None:
+        return None
+    agreement = value.get("agreement")
+    return Judging(
+        **{
+            **value,
+            "by": JudgedBy(value["by"]),
+            "agreement": (agreement[0], agreement[1]) if agreement else None,
+        }
+    )
+
+
 def _question_object(question: Question) -> dict[str, Any]:
-    values = {
+    values: dict[str, Any] = {
         "id": question.id,
         "source": question.source,
         "label": question.label and question.label.value,
@@ -216,10 +284,12 @@ def _question_object(question: Question) -> dict[str, Any]:
         "max_cosine": question.max_cosine,
         "nearest_cosine": question.nearest_cosine,
         "margin": question.margin,
+        "declined": question.declined,
+        "excluded": question.excluded and question.excluded.value,
         "hits": question.hits,
     }
     always = ("id", "source", "label", "fused")
-    empty = (None, {}, [])
+    empty: tuple[Any, ...] = (None, {}, [])
     return {
         key: one
         for key, one in values.items()
@@ -257,6 +327,7 @@ def heading_of(value: Mapping[str, Any], made_at: datetime) -> Heading:
         top_k=value["top_k"],
         questions=value["questions"],
         configured=value.get("configured") or {},
+        judging=_judging_of(value.get("judging")),
     )
     heading.setup(exact(heading.floor))
     return heading
@@ -278,4 +349,6 @@ def question_of(value: Mapping[str, Any]) -> Question:
         nearest_cosine=value.get("nearest_cosine"),
         margin=value.get("margin"),
         hits=value.get("hits", 0),
+        declined=value.get("declined", False),
+        excluded=Excluded(value["excluded"]) if "excluded" in value else None,
     )

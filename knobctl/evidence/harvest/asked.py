@@ -84,8 +84,12 @@ def question_id(question: str) -> str:
 
 def fingerprint(questions: Iterable[Question]) -> str:
     """Sixteen hex digits of a set of questions, in whatever order."""
-    ids = sorted(one.question_id for one in questions)
-    return sha256("\n".join(ids).encode()).hexdigest()[:16]
+    return fingerprint_of(one.question_id for one in questions)
+
+
+def fingerprint_of(ids: Iterable[str]) -> str:
+    """The same by their ids."""
+    return sha256("\n".join(sorted(ids)).encode()).hexdigest()[:16]
 
 
 @dataclass(slots=True)

@@ -1,0 +1,269 @@
+"""`knobctl bench judge` and `bench sweep`: labels, tables in every format, two reports side by side."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from knobctl.evidence.harvest.asked import question_id
+from knobctl.evidence.recording import JudgedBy, Judging, Label, Question, Why, written
+from tests.cli.outputs import faults_of
+from tests.cli.test_bench_replay import recording_at
+from tests.evidence.test_rates import PUBLISHED
+
+if TYPE_CHECKING:
+    from knobctl.evidence.recording import Heading
+    from tests.running import Knobctl
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "squad2-dev"
+RUN = PUBLISHED["run"]
+
+
+def heading(size: int) -> Heading:
+    """That of a shipped report, for so many questions."""
+    shipped = recording_at(EXAMPLES / "scores.jsonl").heading
+    configured = {"no_match_min_cosine": RUN["configured_floor"], "retrieval_min_score": 0.3}
+    made_at = datetime(2026, 9, 20, tzinfo=UTC)
+    judging = Judging(by=JudgedBy.MODELS, digest="0" * 64, judge_model=RUN["judge_model"])
+    return replace(shipped, questions=size, configured=configured, made_at=made_at, judging=judging)
+
+
+def write_report(path: Path, questions: list[Question], **other: Any) -> Path:
+    """A report of some questions."""
+    lines = written(replace(heading(len(questions)), **other), questions)
+    path.write_text("".join(lines))
+    return path
+
+
+def published() -> list[Question]:
+    """The reconstructed rows of the given page."""
+    return [
+        Question(
+            id=id_,
+            source=source,
+            fused=None,
+            why=Why.FAILED,
+            max_cosine=score,
+            label=Label.ANSWERABLE if label else Label.UNANSWERABLE,
+        )
+        for id_, source, score, label in PUBLISHED["reconstruction"]["rows"]
+    ]
+
+
+@pytest.fixture
+def report(knobctl: Knobctl) -> Path:
+    """The report of the given page."""
+    return write_report(knobctl.folder / "page.jsonl", published())
+
+
+FLOORS = [
+    f"--floor={floor}"
+    for floor in sorted(
+        {one["floor"] for table in ("refusal_curve", "judged_sweep") for one in PUBLISHED[table]}
+    )
+]
+
+
+def test_the_published_tables_come_out_of_a_report(knobctl: Knobctl, report: Path) -> None:
+    """Counts of both tables and both percentile tables; the row of the floor in force is marked."""
+    answer = knobctl("bench", "sweep", report, *FLOORS, "--format", "json").json
+    assert faults_of(answer, "output-bench-sweep.v1.schema.json") == []
+    curve = {one["floor"]: one for one in answer["refusal_curve"]}
+    for want in PUBLISHED["refusal_curve"]:
+        got = curve[want["floor"]]["refused"]
+        assert [got["numerator"], got["denominator"]] == want["refused"]
+    names = {
+        "refused_were_answerable": "refused_answerable",
+        "passed_were_unanswerable": "passed_unanswerable",
+    }
+    judged = {one["floor"]: one for one in answer["judged_sweep"]}
+    for want in PUBLISHED["judged_sweep"]:
+        for name in ("answerable_refused", "unanswerable_passed", *names):
+            got = judged[want["floor"]][names.get(name, name)]
+            assert [got["numerator"], got["denominator"]] == want[name]
+    for group, want in PUBLISHED["percentiles"].items():
+        if group in answer["quantiles"]:
+            got = answer["quantiles"][group]
+            spelled = {"min": "p0", "median": "p50"}
+            assert {key: round(got[spelled.get(key, key)], 3) for key in want} == want
+    assert [one["floor"] for one in answer["refusal_curve"] if one["configured"]] == [0.25]
+
+
+def test_the_printed_digits_are_those_of_the_page(knobctl: Knobctl, report: Path) -> None:
+    """As text, to the decimal that the page prints, and n/a where nothing was refused."""
+    text = knobctl("bench", "sweep", report, *FLOORS).out
+    for want in PUBLISHED["refusal_curve"]:
+        numerator, denominator = want["refused"]
+        assert f"{want['printed']} ({numerator}/{denominator})" in text
+    for want in PUBLISHED["judged_sweep"]:
+        for printed in want["printed"].values():
+            assert printed in text
+    assert re.search(r"^\* 0\.25 +3\.3% \(11/338\)", text, re.MULTILINE)
+    assert "below 4.2% by the rule of three" in text
+
+
+def test_the_caveats_of_the_page_stand_where_they_apply(knobctl: Knobctl, report: Path) -> None:
+    """Judge without reference, typed prompts, the corpus as it was, the encoder's scale, one tenant."""
+    told = knobctl("bench", "sweep", report).out
+    assert told.count("\n! ") == 5
+    alone = knobctl("bench", "sweep", report, "--source", "mcp_query").out
+    assert "Typed prompts" not in alone
+    assert "1 question: 1 mcp_query" in alone
+
+
+@pytest.mark.parametrize("format_", ["text", "markdown", "json", "html"])
+def test_equal_reports_give_equal_bytes(knobctl: Knobctl, report: Path, format_: str) -> None:
+    """Whatever the locale, the time zone and the hash seed."""
+    call = ("bench", "sweep", report, "--format", format_, "--compare", report)
+    first = knobctl(*call, LC_ALL="C.UTF-8", TZ="UTC", PYTHONHASHSEED="1", COLUMNS="100")
+    other = knobctl(*call, LC_ALL="C.UTF-8", LANG="de_DE.UTF-8", TZ="Asia/Tokyo", PYTHONHASHSEED="77", COLUMNS="100")  # fmt: skip
+    assert first.code == 0, first.err
+    assert first.out == other.out
+
+
+def test_the_page_needs_no_network(knobctl: Knobctl, report: Path) -> None:
+    """No script, style, picture or font is fetched; all is in it."""
+    page = knobctl("bench", "sweep", report, "--format", "html").out
+    own = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.findall(r"""(?:src|href)\s*=\s*["']?\s*(?:https?:)?//""", own)
+    assert "<script src" not in page
+    assert "0.0% (0/71)" in page
+
+
+def test_two_reports_stand_side_by_side(knobctl: Knobctl, report: Path) -> None:
+    """Over their common questions, with an interval that holds the difference; a report differs from itself by nothing."""
+    better = [
+        replace(one, max_cosine=None if one.max_cosine is None else min(one.max_cosine + 0.1, 1.0))
+        for one in published()[:300]
+    ]
+    other = write_report(knobctl.folder / "other.jsonl", better)
+    answer = knobctl("bench", "sweep", report, "--compare", other, "--format", "json").json
+    assert faults_of(answer, "output-bench-sweep.v1.schema.json") == []
+    at = next(one for one in answer["compared"] if one["floor"] == 0.4)
+    assert at["refused"]["denominator"] == at["refused_there"]["denominator"] == 300
+    assert at["difference"] < 0
+    assert at["interval"][0] <= at["difference"] <= at["interval"][1] < 0
+    same = knobctl("bench", "sweep", report, "--compare", report, "--format", "json").json
+    assert {(one["difference"], *one["interval"]) for one in same["compared"]} == {(0, 0, 0)}
+
+
+def test_scores_below_the_recorded_floor_are_not_guessed(knobctl: Knobctl) -> None:
+    """A report under a floor knows nothing of lower ones."""
+    made = recording_at(EXAMPLES / "scores.jsonl")
+    first = replace(made.questions[0], fused=None, why=Why.BELOW_FLOOR, ranks={})
+    lines = written(replace(made.heading, floor=0.3), [first, *made.questions[1:]])
+    path = knobctl.folder / "cut.jsonl"
+    path.write_text("".join(lines))
+    done = knobctl("bench", "sweep", path, "--signal", "fused", "--floor", "0.2")
+    assert done.code == 4
+    assert "nothing is known of 0.2" in done.err
+    kept = knobctl(
+        "bench", "sweep", path, "--signal", "fused", "--floor", "0.3", "--format", "json"
+    ).json
+    assert kept["refusal_curve"][0]["refused"]["numerator"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("--floor", "1.5"), 2, "must lie in [0, 1]"),
+        (("--source", "nobody"), 2, "there are: "),
+        (("--signal", "fused"), 4, "holds no fused score"),
+        (("--compare", "nowhere.jsonl"), 4, "nowhere.jsonl"),
+    ],
+)
+def test_a_sweep_of_nothing_is_refused(
+    knobctl: Knobctl, report: Path, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    """What is, and what must be."""
+    done = knobctl("bench", "sweep", report, *arguments)
+    assert done.code == code, done.err
+    assert words in done.err
+
+
+def test_a_file_that_is_no_report_is_told(knobctl: Knobctl) -> None:
+    """With its first bad line."""
+    path = knobctl.folder / "no.json"
+    path.write_text("{}")
+    done = knobctl("bench", "sweep", path)
+    assert done.code == 4
+    assert "no.json:1: no heading of recorded scores" in done.err
+
+
+LABELS = {
+    "texts.jsonl": '{"question": "who", "answerable": true}\n{"text": "what", "label": "unanswerable"}\n',
+    "ids.csv": f"question_id,answerable\n{question_id('who')},yes\n{question_id('what')},no\n",
+    "qrels.txt": f"{question_id('who')} 0 d1 1\n{question_id('who')} 0 d2 0\n{question_id('what')} 0 d1 0\n",
+    "own.tsv": "query_id\tdoc_id\trelevance\nq1\td1\t2\nq2\td1\t0\n",
+}
+
+
+@pytest.fixture
+def replayed(knobctl: Knobctl) -> Path:
+    """A report of three questions without labels."""
+    asked = [Question(id=question_id(text), source="question_list", fused=None, why=Why.FAILED, max_cosine=0.5) for text in ("who", "what", "why")]  # fmt: skip
+    (knobctl.folder / "queries.jsonl").write_text(
+        '{"id": "q1", "text": "who"}\n{"id": "q2", "text": "what"}\n'
+    )
+    return write_report(knobctl.folder / "replayed.jsonl", asked, judging=None)
+
+
+@pytest.mark.parametrize("name", sorted(LABELS))
+def test_labels_come_from_files_of_several_forms(
+    knobctl: Knobctl, replayed: Path, name: str
+) -> None:
+    """By text, by id, from qrels, and by ids of a data set's own."""
+    (knobctl.folder / name).write_text(LABELS[name])
+    own = ("--queries", "queries.jsonl") if name == "own.tsv" else ()
+    done = knobctl(
+        "bench", "judge", "--replay-from", replayed, "--labels", name, "--output", "judged.jsonl",
+        "--format", "json", *own,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert faults_of(done.json, "output-bench-judge.v1.schema.json") == []
+    made = recording_at(knobctl.folder / "judged.jsonl")
+    assert [one.label for one in made.questions] == [Label.ANSWERABLE, Label.UNANSWERABLE, None]
+    assert made.heading.judging
+    assert made.heading.judging.by is JudgedBy.LABELS
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ("", "labels no question"),
+        ('{"question": "who"}\n', "l:1 is no label"),
+        ('{"question": "who", "answerable": "perhaps"}\n', "l:1 is no label"),
+        ('{"question": "who", "answerable": true}\n{"question": "WHO", "answerable": false}\n', "l:2"),
+        ('{"question": "somebody else\'s", "answerable": true}\n', "none of the 3 replayed questions"),
+        ("a b c d e\n", "l:1 is no line of qrels"),
+        ('{"question": \n', "l:1 is no JSON"),
+    ],
+)  # fmt: skip
+def test_labels_that_say_nothing_are_refused(
+    knobctl: Knobctl, replayed: Path, labels: str, words: str
+) -> None:
+    """With the line; nothing is written."""
+    (knobctl.folder / "l").write_text(labels)
+    done = knobctl(
+        "bench", "judge", "--replay-from", replayed, "--labels", "l", "--output", "j.jsonl"
+    )
+    assert done.code == 4
+    assert words in done.err
+    assert not (knobctl.folder / "j.jsonl").exists()
+
+
+def test_a_shipped_report_is_swept_over_both_signals(knobctl: Knobctl) -> None:
+    """Over the fused floor nothing is refused where recency is live; over cosine something is."""
+    path = EXAMPLES / "scores.jsonl"
+    fused = knobctl(
+        "bench", "sweep", path, "--signal", "fused", "--floor", "0.3333", "--format", "json"
+    ).json
+    assert fused["refusal_curve"][0]["refused"]["numerator"] == 0
+    cosine = json.loads(knobctl("bench", "sweep", path, "--floor", "0.4", "--format", "json").out)
+    assert cosine["refusal_curve"][0]["refused"]["numerator"] > 0
