@@ -29,7 +29,7 @@ SIGNS: Mapping[Cause, tuple[str, Role]] = {
     Cause.RESET: ("-", "error"),
     Cause.DRIFT: ("!", "drift"),
 }
-REPLACES = "The engine REPLACES the whole set: what is not sent goes back to its default."
+REPLACES = "The engine REPLACES the whole set: what is not sent goes to its default."
 _MOST = (32, 16, 16)
 """So many columns the knob, its value now and its value after the push take at most."""
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 MOMENT_S: Final = 0.7
 """So long after a plan is shown nothing confirms it: what was typed ahead was not typed at it."""
+AGES_S: Final = 5.0
+"""How often the age of what is shown is told anew."""
 
 
 class _Line(NamedTuple):
@@ -67,7 +69,8 @@ class PlanScreen(Place):
         self._unfolded = False
         self._gone: str | None = None
         """Why there is no plan, where the engine or the documents could not be read."""
-        self._is_open = False
+        self._waits = 0
+        self.is_open = False
         """Whether the plan has been seen for a moment, so that it can be confirmed."""
 
     # What is seen.
@@ -83,6 +86,7 @@ class PlanScreen(Place):
     def on_mount(self) -> None:
         """Read the engine and make the plan."""
         self.query_one(Lines).focus()
+        self.set_interval(AGES_S, self._draw_about)
         self._plan()
 
     def on_resize(self) -> None:
@@ -92,15 +96,21 @@ class PlanScreen(Place):
             self._draw()
 
     def on_screen_resume(self) -> None:
-        """Make the plan anew where the session was armed with another reason meanwhile."""
+        """Begin to wait again: keys for what lay above it are not for the plan. With another reason it is another plan."""
         super().on_screen_resume()
         found, arming = self._found, self.knobctl.arming
-        if found and (found.wanted.reason, found.wanted.ticket) != (arming.reason, arming.ticket):
+        if found is None:
+            return
+        if (found.wanted.reason, found.wanted.ticket) != (arming.reason, arming.ticket):
             self._plan()
+        else:
+            self._draw()
+            self._wait_a_moment()
 
     def _plan(self) -> None:
         """Read what the files and the engine hold now, lay the draft over it, and judge that."""
-        self._is_open = False
+        self.is_open = False
+        self._waits += 1
         self._found = None
         workplace, arming = self.workplace, self.knobctl.arming
         draft, tenant, with_file = self.draft, self.tenant, self._with_file
@@ -152,11 +162,14 @@ class PlanScreen(Place):
         self._wait_a_moment()
 
     def _wait_a_moment(self) -> None:
-        found = self._found
+        """Let nothing be confirmed for a moment; a later wait makes this one stale."""
+        self.is_open = False
+        self._waits += 1
+        number = self._waits
 
         def opened() -> None:
-            if self._found is found:
-                self._is_open = True
+            if self._waits == number and self._found:
+                self.is_open = True
                 self._open_field()
 
         self.set_timer(MOMENT_S, opened)
@@ -166,14 +179,7 @@ class PlanScreen(Place):
         found, seen = self._found, self._seen
         if found is None or seen is None:
             return
-        now, catalogue = self.workplace.now(), self.workplace.catalogue
-        self.query_one("#about", Words).update(
-            lines(
-                line(*plan_view.title(found, now)),
-                line((plan_view.guarded(found, now), "muted")),
-                line((plan_view.REPLACES, "strong")),
-            )
-        )
+        self._draw_about()
         others = [one for one in self._concerns if one.knob is None]
         self._lines = [*self._rows(found, seen), *map(self._concern_line, others)]
         fixed = [number for number, one in enumerate(self._lines) if not (one.due or one.concern)]
@@ -181,7 +187,7 @@ class PlanScreen(Place):
         allowed = as_said(self._acknowledged).allowances
         self.query_one("#beside", Words).update(
             lines(
-                line(("counts ", "muted"), plan_view.counts(seen, catalogue)),
+                line(("counts ", "muted"), plan_view.counts(seen, self.workplace.catalogue)),
                 line(("reason ", "muted"), *self._reason(found)),
                 line(("file   ", "muted"), plan_view.file_words(found, wanted=self._with_file)),
                 line(("undo   ", "muted"), plan_view.undo(found, self.workplace.where.typed)),
@@ -192,6 +198,18 @@ class PlanScreen(Place):
         )
         self._draw_consent()
         self.refresh_frame()
+
+    def _draw_about(self) -> None:
+        """Say what it is about; as time goes on, how old it is."""
+        if self._found:
+            now = self.workplace.now()
+            self.query_one("#about", Words).update(
+                lines(
+                    line(*plan_view.title(self._found, now)),
+                    line((plan_view.guarded(self._found, now), "muted")),
+                    line((plan_view.REPLACES, "strong")),
+                )
+            )
 
     def _reason(self, found: TenantProposal) -> list[Part]:
         ticket = f"  ticket {found.wanted.ticket}" if found.wanted.ticket else ""
@@ -235,7 +253,8 @@ class PlanScreen(Place):
 
     def _wrapped(self, text: str) -> list[str]:
         """A text in lines that fit behind sign and box."""
-        return wrap(shown(text), max(20, self.size.width - 12)) or [""]
+        width = self.query_one(Lines).content_size.width or self.size.width
+        return wrap(shown(text), max(20, width - 12)) or [""]
 
     def _box(self, one: Concern) -> tuple[str, Role]:
         if one.kind is Kind.STOP:
@@ -245,7 +264,7 @@ class PlanScreen(Place):
         return "[ ]", "drift" if one.kind is Kind.DRIFT else "warn"
 
     def _draw_consent(self) -> None:
-        stops, left = stops_of(self._concerns), left_of(self._concerns, self._acknowledged)
+        stops, left = stops_of(self._concerns), self.left
         field = self.query_one(TypedName)
         words = self._why_not()
         field.display = self._asks_name and not words
@@ -266,12 +285,17 @@ class PlanScreen(Place):
     def _open_field(self) -> None:
         """Give the field for the tenant id the keys, once all is acknowledged and was seen for a moment."""
         field = self.query_one(TypedName)
-        if field.display and self._is_open:
+        if field.display and self.is_open:
             field.focus()
         elif field.has_focus:
             self.query_one(Lines).focus()
 
     # What can be done.
+
+    @property
+    def left(self) -> list[Concern]:
+        """What is still to be acknowledged."""
+        return left_of(self._concerns, self._acknowledged)
 
     @property
     def _asks_name(self) -> bool:
@@ -282,7 +306,7 @@ class PlanScreen(Place):
         return next(self._obstacles(), None)
 
     def _obstacles(self) -> Iterator[str]:
-        stops, left = stops_of(self._concerns), left_of(self._concerns, self._acknowledged)
+        stops, left = stops_of(self._concerns), self.left
         if self._found is None:
             yield self._gone or "the plan is not read yet"
         elif self._found.proposal.is_empty:
@@ -317,7 +341,7 @@ class PlanScreen(Place):
 
     def _why_not_acknowledged(self) -> str | None:
         one = self._at().concern
-        if not left_of(self._concerns, self._acknowledged):
+        if not self.left:
             return "nothing is left to acknowledge"
         if one is None:
             return "go to a line with [ ] first: Tab"
@@ -348,7 +372,7 @@ class PlanScreen(Place):
 
     def action_next_concern(self) -> None:
         """Go to the next line that is to be acknowledged."""
-        left = left_of(self._concerns, self._acknowledged)
+        left = self.left
         numbers = [number for number, one in enumerate(self._lines) if one.concern in left]
         table = self.query_one(Lines)
         table.focus()
@@ -360,7 +384,7 @@ class PlanScreen(Place):
     def action_acknowledge(self) -> None:
         """Note that the line was looked at, and go to the next one."""
         concern = self._at().concern
-        if concern is None or not self._is_open or self.knobctl.is_burst():
+        if concern is None or not self.is_open or self.knobctl.is_burst():
             return
         self._acknowledged |= {concern}
         at = self.query_one(Lines).highlighted
@@ -403,12 +427,12 @@ class PlanScreen(Place):
 
     def action_confirm(self) -> None:
         """Push, where no name has to be typed."""
-        if self._is_open and not self.knobctl.is_burst():
+        if self.is_open and not self.knobctl.is_burst():
             self._push()
 
     def on_typed_name_typed(self, event: TypedName.Typed) -> None:
         """Push, once the name is whole."""
-        if not (self._is_open and event.is_whole) or self.knobctl.is_burst():
+        if not (self.is_open and event.is_whole) or self.knobctl.is_burst():
             return
         with self.telling():
             self.knobctl.armed()
@@ -420,7 +444,7 @@ class PlanScreen(Place):
 
         assert self._found is not None
         push = Push(found=self._found, said=as_said(self._sorted()), draft=self.draft)
-        self._is_open = False
+        self.is_open = False
         self.knobctl.pushes.begin(push)
         self.app.switch_screen(PushScreen(push, self._changed))
 
