@@ -93,6 +93,15 @@ ACTIONS: Final = (
         footer=False,
     ),
     Action(
+        id="fleet",
+        keys=("1",),
+        title="fleet",
+        help="Go back to the fleet, from wherever this is; no draft is lost.",
+        places=(TENANT, LAB, PLAN, PUSHING, LOG, AUDIT, ASK),
+        command="fleet",
+        footer=False,
+    ),
+    Action(
         id="tenant",
         title="tenant",
         help="Open a tenant by its name.",

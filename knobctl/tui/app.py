@@ -103,6 +103,12 @@ class KnobctlApp(Frame):
                 PaletteScreen(actions, self.place.possible, self.offers()), self.run_call
             )
 
+    def action_fleet(self) -> None:
+        """Go back to the fleet."""
+        self.switch_mode(FLEET)
+        while len(self.screen_stack) > 1 and not isinstance(self.screen, FleetScreen):
+            self.pop_screen()
+
     def action_tenant(self, tenant: str = "") -> None:
         """Open a tenant by its name.
 

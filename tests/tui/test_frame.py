@@ -145,6 +145,19 @@ def test_a_tenant_is_found_by_a_part_of_its_name(desk: Desk) -> None:
     sit_down(desk, act)
 
 
+def test_the_fleet_is_a_key_away_from_everywhere(desk: Desk) -> None:
+    """However many places lie on it."""
+
+    async def act(person: Person) -> None:
+        await person.press("enter", "3", "L", "1")
+        assert isinstance(person.app.screen, FleetScreen)
+        await person.say("tenant delta")
+        await person.say("fleet")
+        assert isinstance(person.app.screen, FleetScreen)
+
+    sit_down(desk, act)
+
+
 def test_an_unknown_tenant_is_told_in_words(desk: Desk) -> None:
     """With the nearest one."""
 
