@@ -208,9 +208,9 @@ def _topics(statements: Iterable[tuple[str, str]], width: int) -> Iterator[Line]
 def _topic(topic: str, text: str, width: int, role: Role = "") -> Iterator[Line]:
     """A text with its topic on the left, broken at the width; where that is little, the topic only begins it."""
     if width < _NARROW:
-        first, *more = _wrapped(f"{topic or '-'}: {text}", max(width - 4, 20))
-        label, colon, rest = first.partition(": ")
-        yield (f"  {label}{colon}", "muted"), (rest, role)
+        label = "" if topic == "policy" else f"{topic or '-'}: "
+        first, *more = _wrapped(f"{label}{text}", max(width - 4, 20))
+        yield (f"  {first[: len(label)]}", "muted"), (first[len(label) :], role)
         for row in more:
             yield ((f"    {row}", role),)
         return

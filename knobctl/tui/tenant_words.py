@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from knobctl.text import spelled
 from knobctl.tui.draft import UNSET, As
 from knobctl.tui.knob_rows import is_locked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from knobctl.changes.diff import Change
     from knobctl.knobs import Knob
     from knobctl.tui.detail import Line
     from knobctl.tui.draft import Entry
     from knobctl.tui.judging import Judgement, TenantJudge
+
+_NAMED: Final = 3
 
 
 def state_lines(
@@ -76,14 +79,21 @@ def _moves(judgement: Judgement) -> Iterator[tuple[str, str]]:
     if judgement.draft.is_empty:
         return
     if moved.base:
-        what = ", ".join(change.field_path for change in moved.repo[:3]) or "its document"
+        what = _some(moved.repo) or "its document"
         yield (
             "!",
             f"{what} moved since the draft was begun; b puts the edits on top of what is there now",
         )
     if moved.live:
-        what = ", ".join(change.field_path for change in moved.live[:3])
+        what = _some(moved.live)
         yield "!", f"the engine's set moved since the draft was begun: {what}; b takes note of it"
+
+
+def _some(changes: Sequence[Change]) -> str:
+    """The first of some changes by name, the others by number."""
+    named = [change.field_path for change in changes[:_NAMED]]
+    more = [f"{len(changes) - _NAMED} more"] if len(changes) > _NAMED else []
+    return ", ".join([*named, *more])
 
 
 def write_refusal(judge: TenantJudge, judgement: Judgement) -> str | None:

@@ -167,7 +167,7 @@ class TenantEditing(Place):
             found = knob_named(self.judge.catalogue, name)
             if locked := lock_words(found, self.clearance):
                 raise RefusedError(locked)
-            table.choose(found.name)
+            table.choose(found.name, quietly=True)
             return found
         if table.row is None:
             raise UsageError("there is no knob under the cursor")
@@ -237,6 +237,30 @@ class TenantEditing(Place):
         self.typing = None
         self.query_one(KnobField).end()
         self.query_one(KnobTable).focus()
+
+    def action_down(self) -> None:
+        """A knob down."""
+        self.query_one(KnobTable).move(1)
+
+    def action_up(self) -> None:
+        """A knob up."""
+        self.query_one(KnobTable).move(-1)
+
+    def action_page_down(self) -> None:
+        """As many knobs down as are seen."""
+        self.query_one(KnobTable).page(1)
+
+    def action_page_up(self) -> None:
+        """As many knobs up as are seen."""
+        self.query_one(KnobTable).page(-1)
+
+    def action_top(self) -> None:
+        """The first knob."""
+        self.query_one(KnobTable).move(-len(self.query_one(KnobTable).rows))
+
+    def action_bottom(self) -> None:
+        """The last knob."""
+        self.query_one(KnobTable).move(len(self.query_one(KnobTable).rows))
 
     def on_knob_table_chosen(self) -> None:
         """Say what is to be said of another knob."""
@@ -312,7 +336,7 @@ class TenantEditing(Place):
             return
         before, after = (edit.new, edit.old) if what == "undone" else (edit.old, edit.new)
         tell(self.app, f"{what}: {edit.knob}, {entry_words(before)} -> {entry_words(after)}")
-        self.query_one(KnobTable).choose(edit.knob)
+        self.query_one(KnobTable).choose(edit.knob, quietly=True)
         self.take(draft)
 
     def action_rebase(self) -> None:

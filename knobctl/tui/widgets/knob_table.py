@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
-from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.geometry import Region
 from textual.message import Message
@@ -35,14 +34,6 @@ class KnobTable(VerticalScroll, can_focus=True, inherit_bindings=False):
         & > Words { width: 100%; text-wrap: nowrap; text-overflow: ellipsis; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "up", show=False),
-        Binding("down,j", "move(1)", "down", show=False),
-        Binding("ctrl+u,pageup", "page(-1)", "page up", show=False),
-        Binding("ctrl+d,pagedown", "page(1)", "page down", show=False),
-        Binding("g,home", "move(-1000000)", "first", show=False),
-        Binding("G,end", "move(1000000)", "last", show=False),
-    ]
 
     class Chosen(Message):
         """The cursor came to another knob."""
@@ -111,14 +102,20 @@ class KnobTable(VerticalScroll, can_focus=True, inherit_bindings=False):
         whole = self.app.size.width
         return columns(self.rows, self.size.width or whole, everything=whole >= _EVERYTHING)
 
-    def choose(self, knob: str) -> None:
-        """Put the cursor on a knob."""
+    def choose(self, knob: str, *, quietly: bool = False) -> None:
+        """Put the cursor on a knob.
+
+        Args:
+            knob: Which.
+            quietly: Whether who asks for it knows it, so that nobody need be told.
+        """
         if knob == self.knob or knob not in {row.knob.name for row in self.rows}:
             return
         self.knob = knob
         self.draw()
         self.reveal()
-        self.post_message(self.Chosen(knob))
+        if not quietly:
+            self.post_message(self.Chosen(knob))
 
     def reveal(self) -> None:
         """Scroll so that the cursor is seen; the first one with the name of its group."""
@@ -136,16 +133,16 @@ class KnobTable(VerticalScroll, can_focus=True, inherit_bindings=False):
             0,
         )
 
-    def action_move(self, by: int) -> None:
+    def move(self, by: int) -> None:
         """Move the cursor by so many rows."""
         names = [row.knob.name for row in self.rows]
         if names:
             at = names.index(self.knob) + by
             self.choose(names[max(0, min(len(names) - 1, at))])
 
-    def action_page(self, by: int) -> None:
-        """Move the cursor by half of what is seen."""
-        self.action_move(by * max(self.size.height // 2, 1))
+    def page(self, by: int) -> None:
+        """Move the cursor by as many as are seen."""
+        self.move(by * max(self.size.height - 2, 1))
 
     def on_resize(self) -> None:
         """Fit the columns to the new width."""
