@@ -13,6 +13,7 @@ from knobctl.tui.actions import TENANT, bindings_of
 from knobctl.tui.detail import detail_lines
 from knobctl.tui.judging import Judgement, TenantJudge
 from knobctl.tui.knob_rows import KnobRow, knob_rows
+from knobctl.tui.screens.place import Place
 from knobctl.tui.screens.tenant_editing import TenantEditing
 from knobctl.tui.tenant_words import lock_words, state_lines
 from knobctl.tui.ui import Words, line, lines, tell
@@ -65,6 +66,8 @@ class TenantScreen(TenantEditing):
         super().__init__(tenant)
         self._unheard = ""
         """Why the engine's set is not known."""
+        self._left = False
+        """Whether another place has been over this one."""
 
     # What is drawn.
 
@@ -200,10 +203,19 @@ class TenantScreen(TenantEditing):
         self.draft = self.judge.draft(self.workplace.engine_key)
         self.draw()
 
+    def on_screen_suspend(self) -> None:
+        """Note whether another place comes over this one, or only a box."""
+        self._left = isinstance(self.app.screen, Place)
+
     def on_screen_resume(self) -> None:
-        """See what became of the tenant meanwhile."""
+        """See what became of the tenant in another place."""
         super().on_screen_resume()
-        if self.judge:
+        if self.judge and self._left:
             self._hear_live()
             if self.keeps:
-                self.ask("draft", lambda: self.workplace.draft(self.tenant), self._resume)
+                self.ask("draft", self._kept, self._resume)
+
+    def _kept(self) -> Draft | None:
+        """The draft on the disk, once what is meant here lies there too."""
+        self.keep()
+        return self.workplace.draft(self.tenant)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from knobctl.changes.single import knob_named
@@ -52,6 +53,7 @@ class TenantEditing(Place):
         """Why the tenant, or its draft, cannot be read."""
         self.keeps = True
         """Whether the draft is kept on the disk."""
+        self._is_kept, self._keeping = True, Lock()
         self.typing: str | None = None
         """What stands in the field; None where nobody types."""
 
@@ -181,15 +183,17 @@ class TenantEditing(Place):
         """Have another draft, on the screen and on the disk."""
         if draft.is_empty and self.judge:
             draft = self.judge.draft(self.workplace.engine_key)
-        self.draft = draft
+        self.draft, self._is_kept = draft, False
         self.draw()
         if self.keeps:
-            self.ask("keep", self._keep, lambda _: None)
+            self.ask("keep", self.keep, lambda _: None)
 
-    def _keep(self) -> None:
+    def keep(self) -> None:
         """Write down the draft as it is when its turn comes: an older one never comes later."""
-        if self.draft:
-            self.workplace.keep_draft(self.draft)
+        with self._keeping:
+            if self.draft and not self._is_kept:
+                self._is_kept = True
+                self.workplace.keep_draft(self.draft)
 
     def _text_of(self, knob: Knob) -> str:
         """What stands in the field when an edit begins."""
@@ -214,17 +218,18 @@ class TenantEditing(Place):
 
     def on_knob_field_typed(self, event: KnobField.Typed) -> None:
         """Say what would follow of what stands in the field."""
-        self.typing = event.text
+        self.typing = event.text.strip()
         table = self.query_one(KnobTable)
-        table.show(table.rows, event.text)
+        table.show(table.rows, self.typing)
         self.draw()
 
     def on_knob_field_meant(self, event: KnobField.Meant) -> None:
         """Have it in the draft; a wrong value stays there, and cannot be written."""
         knob = self.query_one(KnobField).knob
         self._end_typing()
-        if knob and event.text:
-            self._put(knob, event.text)
+        text = event.text.strip()
+        if knob and text:
+            self._put(knob, text)
         else:
             self.draw()
 
