@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from knobctl.cli.recordings import recorded
+from knobctl.evidence.opening import recorded
 
 if TYPE_CHECKING:
     from knobctl.cli.asking import Surroundings

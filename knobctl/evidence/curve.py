@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from knobctl.evidence.recording import Label, Why
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from fractions import Fraction
 
     from knobctl.evidence.recording import Heading, Question, Recording
@@ -115,31 +116,35 @@ class Histogram:
 
     edges: Sequence[float]
     """One more than there are bands, ascending; a score on an edge is in the band above it."""
-    by_label: dict[Label | None, Sequence[int]]
+    by_label: Mapping[Label | None, Sequence[int]]
     """Only labels that have a score."""
-    unscored: int
-    """Those that are in no band: nothing reached the floor that they were recorded under."""
 
 
-def histogram(recording: Recording, best_score: Fraction, bands: int) -> Histogram:
-    """Count the best scores of a recording in equal bands from 0 to the best score there is.
+def scores_by_label(recording: Recording) -> dict[Label | None, list[float]]:
+    """The best scores of the questions of each label, ascending; only labels that have one."""
+    found: dict[Label | None, list[float]] = {}
+    for one in counted(recording.questions):
+        if one.fused is not None:
+            found.setdefault(one.label, []).append(one.fused)
+    return {label: sorted(found[label]) for label in sorted(found, key=str)}
+
+
+def histogram(
+    scores: Mapping[Label | None, Sequence[float]], best_score: Fraction, bands: int
+) -> Histogram:
+    """Count scores in equal bands from 0 to the best score there is.
 
     A score on an edge is in the band above it, as a score equal to a floor passes; the best is in the last.
+
+    Args:
+        scores: Ascending, see `scores_by_label`.
+        best_score: Where the last band ends.
+        bands: How many.
     """
     top = float(best_score)
     edges = [top * at / bands for at in range(bands + 1)]
-    by_label: dict[Label | None, list[int]] = {}
-    unscored = 0
-    for one in counted(recording.questions):
-        if one.fused is None:
-            unscored += 1
-            continue
-        band = min(max(_band(edges, one.fused), 0), bands - 1)
-        by_label.setdefault(one.label, [0] * bands)[band] += 1
-    ordered = sorted(by_label.items(), key=lambda each: str(each[0]))
-    return Histogram(edges=edges, by_label=dict(ordered), unscored=unscored)
-
-
-def _band(edges: Sequence[float], score: float) -> int:
-    at = bisect_left(edges, score)
-    return at if at < len(edges) and edges[at] == score else at - 1
+    by_label = {}
+    for label, ascending in scores.items():
+        below = [0, *(bisect_left(ascending, edge) for edge in edges[1:-1]), len(ascending)]
+        by_label[label] = [after - before for before, after in pairwise(below)]
+    return Histogram(edges=edges, by_label=by_label)

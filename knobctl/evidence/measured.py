@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from knobctl.evidence.curve import Histogram, OtherGates, RefusalCurve, curve_of, histogram
+from knobctl.evidence.curve import (
+    Histogram,
+    OtherGates,
+    RefusalCurve,
+    curve_of,
+    histogram,
+    scores_by_label,
+)
 from knobctl.evidence.fitting import Fit, fit
 from knobctl.evidence.recording import Label, Why
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from fractions import Fraction
 
     from knobctl.evidence.recording import Heading, Recording
@@ -27,7 +34,6 @@ class Measured:
     recording: Recording
     fit: Fit
     gates: OtherGates
-    _counted: dict[tuple[Fraction, int], Histogram] = field(default_factory=dict, repr=False)
 
     @property
     def heading(self) -> Heading:
@@ -72,11 +78,18 @@ class Measured:
         return bisect_right(scores, float(floor + gap)) - bisect_left(scores, float(floor - gap))
 
     def by_band(self, best_score: Fraction, bands: int) -> Histogram:
-        """The best scores by band, counted once: see `histogram`."""
-        key = best_score, bands
-        if key not in self._counted:
-            self._counted[key] = histogram(self.recording, best_score, bands)
-        return self._counted[key]
+        """The best scores by band: see `histogram`."""
+        return histogram(self._scores, best_score, bands)
+
+    @cached_property
+    def _scores(self) -> Mapping[Label | None, Sequence[float]]:
+        return scores_by_label(self.recording)
+
+    def reckoned(self) -> Measured:
+        """The same with everything reckoned that goes through all questions: where nothing is drawn."""
+        for each in (self.curve, self.by_label, self.left_out, self.silent, self._scores):
+            assert each is not None
+        return self
 
 
 def measured_for(

@@ -10,16 +10,18 @@ from knobctl.changes.file_edits import edit_files, wish_for
 from knobctl.changes.single import LiveChange, Subject, check_file_change, check_live_changes
 from knobctl.changes.stand_in import alone, judging
 from knobctl.documents.model import exact_number
-from knobctl.errors import InputError, RefusedError
+from knobctl.errors import InputError, RefusedError, UsageError
 from knobctl.finding import Severity
+from knobctl.report.evidence_words import labels, refusal
 from knobctl.report.explain_value import Question, explain_default, explain_value
 from knobctl.report.named_evidence import named_evidence_words
 from knobctl.report.resolved import layer_words
 from knobctl.text import spelled
 from knobctl.tui.draft import BEGUN, As, Begun, Draft, Due, Moved, Understood, due, understand
+from knobctl.tui.lab import floor_in_force, lab_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import date
     from fractions import Fraction
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from knobctl.checks.evidence_files import Evidence, NoEvidence
     from knobctl.documents.model import Effective
     from knobctl.engine.interface import LiveSet
+    from knobctl.evidence.recording import Recording
     from knobctl.finding import Finding
     from knobctl.knobs import Catalogue, Knob, KnobValue
     from knobctl.report.explain_value import Answer
@@ -219,7 +222,36 @@ class TenantJudge:
     def evidence(self, judgement: Judgement, knob: Knob) -> list[str]:
         """What the evidence that the tenant names says of the draft's value of a knob."""
         value = self.catalogue.effective(judgement.understood.desired)[knob.name]
-        return list(named_evidence_words(knob, value, self.subject.tenant, self._evidences))
+        named = named_evidence_words(knob, value, self.subject.tenant, self._evidences)
+        return [*self._recorded_words(judgement, knob), *named]
+
+    @cached_property
+    def _recording(self) -> Recording | str | None:
+        """The recorded scores among the evidence that is named; why they cannot be read, if so."""
+        from knobctl.evidence.opening import named_recording
+
+        document = self.subject.document
+        if document is None or not document.evidence:
+            return None
+        root = self.subject.repository.root
+        try:
+            return named_recording(root, document.evidence, root)
+        except InputError as error:
+            return error.message
+
+    def _recorded_words(self, judgement: Judgement, knob: Knob) -> Iterator[str]:
+        """How many recorded questions would get nothing at the draft's floor."""
+        recording = self._recording if knob.role == "floor.fused" else None
+        if isinstance(recording, str):
+            yield recording
+        elif recording:
+            live = self.now.live
+            now = None if live is None else floor_in_force(self.catalogue, live)
+            try:
+                lab = lab_of(judgement.draft, self.catalogue, now=now, recording=recording)
+            except UsageError:  # said where it matters: there is no ranker that takes part
+                return
+            yield " ".join(filter(None, (refusal(lab.view), labels(lab.view))))
 
     def layers(self, knob: Knob) -> list[str]:
         """Where the value in force of the files is written, and what that hides."""

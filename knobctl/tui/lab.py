@@ -19,6 +19,7 @@ from knobctl.tui.draft import understand
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from knobctl.evidence.measured import Measured
     from knobctl.evidence.recording import Recording
     from knobctl.fusion import Reach
     from knobctl.knobs import Catalogue, Knob, KnobValue
@@ -86,7 +87,10 @@ class Lab:
     def with_draft(self, draft: Draft) -> Lab:
         """The same for a draft that was changed: other weights make it another arithmetic."""
         made = lab_of(draft, self.catalogue, now=self.view.now, recording=self.recording)
-        view = replace(made.view, other=self.view.other)
+        was, is_now = self.view.measured, made.view.measured
+        if was and is_now and (was.fit, was.gates) == (is_now.fit, is_now.gates):
+            is_now = was  # what was reckoned stays
+        view = replace(made.view, measured=is_now, other=self.view.other)
         return replace(made, view=view).at(self.view.floor)
 
     @property
@@ -94,10 +98,17 @@ class Lab:
         """The evidence that is looked at."""
         return self.view.measured.recording if self.view.measured else None
 
-    def with_recording(self, recording: Recording) -> Lab:
+    def measured(self, recording: Recording) -> Measured:
+        """Other evidence beside the draft, reckoned: where nothing is drawn."""
+        values = self.catalogue.effective(self.in_force)
+        setup = self.view.reached.setup
+        return measured_for(
+            recording, setup, tenant=self.tenant, catalogue=self.catalogue, values=values
+        ).reckoned()
+
+    def with_evidence(self, measured: Measured) -> Lab:
         """The same with other evidence."""
-        made = lab_of(self.draft, self.catalogue, now=self.view.now, recording=recording)
-        return replace(self, view=replace(self.view, measured=made.view.measured))
+        return replace(self, view=replace(self.view, measured=measured))
 
     @property
     def in_force(self) -> Mapping[str, KnobValue]:
@@ -180,7 +191,7 @@ def compared(
     measured = measured_for(
         recording, reached.setup, tenant=tenant, catalogue=catalogue, values=values
     )
-    return Compared(name=name, measured=measured)
+    return Compared(name=name, measured=measured.reckoned())
 
 
 def _floor(catalogue: Catalogue) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knobctl.documents.files import write_atomically
+from knobctl.documents.files import write_atomically, write_new
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,3 +61,14 @@ def test_a_flush_that_fails_leaves_the_former_file(
         write_atomically(path, NEW)
     assert path.read_bytes() == FORMER
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_new_file_replaces_nothing(tmp_path: Path) -> None:
+    """Neither a file, nor a link to nowhere; and what was begun is not left behind."""
+    write_new(tmp_path / "a", NEW)
+    (tmp_path / "link").symlink_to("nowhere")
+    for name in ("a", "link"):
+        with pytest.raises(FileExistsError):
+            write_new(tmp_path / name, FORMER)
+    assert (tmp_path / "a").read_bytes() == NEW
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "link"]

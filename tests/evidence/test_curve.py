@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knobctl.evidence.curve import OtherGates, curve_of, histogram
+from knobctl.evidence.curve import OtherGates, curve_of, histogram, scores_by_label
 from knobctl.evidence.recording import Label, Why
 from knobctl.evidence.sweep import Row, judged_sweep
 from tests.evidence.recordings import SHIPPED, WITHOUT_RECENCY, lines, question, read, recording
@@ -126,7 +126,7 @@ def test_the_bands_add_up_and_a_floor_on_an_edge_splits_them(
 ) -> None:
     """Each score is in one band; below an edge there are as many as the floor at that edge refuses."""
     made = recording([question(at, score) for at, score in enumerate(scores)])
-    counted = histogram(made, Fraction(1), bands)
+    counted = histogram(scores_by_label(made), Fraction(1), bands)
     numbers = counted.by_label.get(None, [0] * bands)
     assert (sum(numbers), len(numbers)) == (len(scores), bands)
     for at, edge in enumerate(counted.edges[:-1]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from knobctl.tui.knob_rows import columns, head_line, knob_rows, row_line, table
 from knobctl.tui.preview import preview_lines
 from knobctl.tui.steps import step_of, stepped
 from knobctl.tui.tenant_words import state_lines, twin_of
+from tests.evidence.recordings import SHIPPED
 from tests.knobs.foreign import write_foreign_schema
 from tests.tui.desks import EXAMPLE
 from tests.tui.hostile import HOSTILE
@@ -248,6 +250,19 @@ def test_evidence_that_a_tenant_names_is_told(tmp_path: Path) -> None:
     told = said(judge, judged(judge), FLOOR)
     assert "gone.json: " in told
     assert "e.json" in told
+
+
+def test_recorded_scores_say_what_a_floor_costs_while_it_is_typed(tmp_path: Path) -> None:
+    """Of the draft's floor, and of the one in force; of no other knob, and not under other weights."""
+    shutil.copy(SHIPPED, tmp_path / "scores.jsonl")
+    (tmp_path / "t.yaml").write_text("tenant: acme\nevidence: [gone.json, scores.jsonl]\n")
+    judge = judge_of("acme", {FLOOR: 0.3}, repository=opened(tmp_path))
+    told = " ".join(said(judge, judged(judge, retrieval_min_score="0.65"), FLOOR).split())
+    assert "At 0.65, 58 of 400 questions (14.5%) would get no context; at 0.3, in" in told
+    assert "17 (8.5%) would be lost" in told
+    assert "of 400 questions" not in said(judge, judged(judge), DEPTH)
+    heavier = judged(judge, retrieval_min_score="0.65", rrf_weight_vector="2")
+    assert "No curve of scores.jsonl" in said(judge, heavier, FLOOR)
 
 
 def test_a_tenant_without_a_document_is_edited_on_top_of_the_live_set() -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from knobctl.changes.single import Subject
     from knobctl.engine.interface import LiveSet
+    from knobctl.evidence.measured import Measured
     from knobctl.evidence.recording import Recording
     from knobctl.report.floor_view import Compared
     from knobctl.report.plot_parts import Row
@@ -129,14 +130,22 @@ class LabScreen(Place):
                 recording=None,
             )
             self._show()
-            tenant = self.tenant
-            self.ask("evidence", lambda: self.workplace.recording_of(tenant), self._open)
+            self._look(lambda: self.workplace.recording_of(self.tenant))
 
-    def _open(self, recording: Recording | None) -> None:
-        """Look at some evidence from now on."""
-        if recording and self._lab:
-            self._lab = self._lab.with_recording(recording)
-            self._show()
+    def _look(self, read: Callable[[], Recording | None]) -> None:
+        """Look at other evidence from now on; it is read and reckoned where nothing is drawn."""
+        lab = self.lab
+
+        def measured() -> Measured | None:
+            recording = read()
+            return lab.measured(recording) if recording else None
+
+        def seen(found: Measured | None) -> None:
+            if found:
+                self._lab = self.lab.with_evidence(found)
+                self._show()
+
+        self.ask("evidence", measured, seen)
 
     # Drawing.
 
@@ -236,8 +245,7 @@ class LabScreen(Place):
         if not file:
             self._type("a file of recorded scores", self.action_evidence)
             return
-        workplace = self.workplace
-        self.ask("evidence", lambda: workplace.recording(file), self._open)
+        self._look(lambda: self.workplace.recording(file))
 
     def action_compare(self, name: str = "") -> None:
         """Lay another tenant, or another file, under the first; what is there is taken away."""
