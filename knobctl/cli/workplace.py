@@ -252,7 +252,7 @@ class SessionWorkplace:
 
     def recording_of(self, tenant: str) -> Recording | None:
         """See `Workplace.recording_of`."""
-        from knobctl.cli.recordings import named_recording
+        from knobctl.evidence.opening import named_recording
 
         subject = self.subject(tenant)
         named = subject.document.evidence if subject.document else ()
@@ -260,7 +260,7 @@ class SessionWorkplace:
 
     def recording(self, path: str) -> Recording:
         """See `Workplace.recording`."""
-        from knobctl.cli.recordings import recorded
+        from knobctl.evidence.opening import recorded
 
         return recorded(path, self._session.cwd)
 
