@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 from knobctl.text import count, spelled
 from knobctl.tui.draft import UNSET, understand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from knobctl.engine.verifying import Verified, Verifying
     from knobctl.knobs import Catalogue
@@ -36,8 +37,40 @@ class EventRow(NamedTuple):
     """The run of this user that wrote it; empty for everybody else's."""
     is_broken: bool
     """Whether it does not continue the chain; False where nobody looked."""
-    words: str
-    """Everything that can be searched for, in lower case."""
+
+    @property
+    def words(self) -> str:
+        """Everything that can be searched for, in lower case."""
+        found = (self.tenant, self.actor, self.reason, self.type, self.revision, self.run)
+        return " ".join((*found, *self.paths)).lower()
+
+
+class EventRows(Sequence[EventRow]):
+    """Rows, newest first: as bare tuples, which the collector of garbage lets alone, and their words."""
+
+    def __init__(self, oldest_first: Iterable[EventRow] = ()) -> None:
+        self._facts = [tuple(row) for row in oldest_first][::-1]
+        kept: dict[str, str] = {}
+        self.words = [kept.setdefault(row.words, row.words) for row in self]
+        """What can be searched for, a text a row."""
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    @overload
+    def __getitem__(self, at: int) -> EventRow: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[EventRow]: ...
+
+    def __getitem__(self, at: int | slice) -> EventRow | list[EventRow]:
+        if isinstance(at, slice):
+            return [EventRow._make(facts) for facts in self._facts[at]]
+        return EventRow._make(self._facts[at])
+
+    def place_of(self, event_id: str) -> int | None:
+        """Where an event is; None where it is not."""
+        return next((at for at, facts in enumerate(self._facts) if facts[0] == event_id), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,41 +114,31 @@ def row_of(
         for path in (paths if isinstance(paths, list) else ())
         if isinstance(path, str)
     )
-    tenant, actor, reason = text("tenant_id"), text("actor"), text("reason")
-    kind, revision = text("type"), text("revision")
-    run = mine.run_of(tenant, revision)
-    words = " ".join((tenant, actor, reason, kind, revision, run, *told)).lower()
+    tenant, revision = text("tenant_id"), text("revision")
     return EventRow(
         event_id=str(event.get("event_id", "")),
         occurred_at=str(event.get("occurred_at", ""))[:_LONGEST],
         tenant=tenant,
-        actor=actor,
-        type=kind,
+        actor=text("actor"),
+        type=text("type"),
         revision=revision,
-        reason=reason,
+        reason=text("reason"),
         paths=told,
-        run=run,
+        run=mine.run_of(tenant, revision),
         is_broken=is_broken,
-        words=seen.setdefault(words, words),
     )
 
 
-def found_by(rows: Sequence[EventRow], words: str) -> list[int]:
+def found_by(rows: EventRows, words: str) -> Sequence[int]:
     """Which rows hold every word, in their order; `!word` must not be in them."""
-    wanted, unwanted = [], []
+    kept: Sequence[int] = range(len(rows))
+    texts = rows.words
     for word in words.lower().split():
-        if word.startswith("!"):
-            unwanted += [word[1:]] if word[1:] else []
-        else:
-            wanted.append(word)
-    if not wanted and not unwanted:
-        return list(range(len(rows)))
-    return [
-        at
-        for at, row in enumerate(rows)
-        if all(word in row.words for word in wanted)
-        and not any(word in row.words for word in unwanted)
-    ]
+        if not word.startswith("!"):
+            kept = [at for at in kept if word in texts[at]]
+        elif word := word[1:]:
+            kept = [at for at in kept if word not in texts[at]]
+    return kept
 
 
 def read_rows(
@@ -124,7 +147,7 @@ def read_rows(
     *,
     goes_on: Callable[[int], bool],
     verifying: Verifying | None = None,
-) -> list[EventRow]:
+) -> EventRows:
     """Read events, oldest first, into rows, newest first. The order is the engine's own, whatever its clock did.
 
     Args:
@@ -133,15 +156,21 @@ def read_rows(
         goes_on: Hears how many were read so far; with False the rest is left.
         verifying: Proves their chains meanwhile, where that is wanted.
     """
+    return EventRows(_rows(events, mine, goes_on, verifying))
+
+
+def _rows(
+    events: Iterable[Mapping[str, Any]],
+    mine: Mine,
+    goes_on: Callable[[int], bool],
+    verifying: Verifying | None,
+) -> Iterator[EventRow]:
     seen: dict[str, str] = {}
-    rows: list[EventRow] = []
-    for event in events:
+    for number, event in enumerate(events, 1):
         is_broken = verifying is not None and not verifying.take(event)
-        rows.append(row_of(event, mine, seen, is_broken=is_broken))
-        if not len(rows) % PAGE and not goes_on(len(rows)):
-            break
-    rows.reverse()
-    return rows
+        yield row_of(event, mine, seen, is_broken=is_broken)
+        if not number % PAGE and not goes_on(number):
+            return
 
 
 def proof_text(verified: Sequence[Verified]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shlex
 from datetime import timedelta
 from itertools import islice
@@ -10,13 +11,23 @@ from typing import TYPE_CHECKING, Any, Final
 from textual.containers import VerticalScroll
 from textual.worker import get_current_worker
 
+from knobctl.documents.garbage import collector_paused
 from knobctl.engine.interface import NotOfferedError
 from knobctl.engine.verifying import Verifying
 from knobctl.errors import UsageError
 from knobctl.report.ages import ago
 from knobctl.text import count, joined
 from knobctl.tui.actions import AUDIT, bindings_of
-from knobctl.tui.audit import EventRow, Mine, found_by, left_out, proof_text, read_rows, restored
+from knobctl.tui.audit import (
+    EventRow,
+    EventRows,
+    Mine,
+    found_by,
+    left_out,
+    proof_text,
+    read_rows,
+    restored,
+)
 from knobctl.tui.event_detail import event_lines, fields_text, head_lines
 from knobctl.tui.screens.listing import Listing
 from knobctl.tui.screens.tenant import TenantScreen
@@ -45,12 +56,12 @@ class _Events:
 
     def __init__(self, *, with_tenant: bool) -> None:
         self._with_tenant = with_tenant
-        self.rows: Sequence[EventRow] = ()
+        self.rows = EventRows()
         self.mine = Mine("", {})
         self.now: datetime | None = None
         self.revision = 0
 
-    def take(self, rows: Sequence[EventRow], mine: Mine, now: datetime) -> None:
+    def take(self, rows: EventRows, mine: Mine, now: datetime) -> None:
         """Show others."""
         self.rows, self.mine, self.now = rows, mine, now
         self.revision += 1
@@ -145,7 +156,7 @@ class AuditScreen(Listing):
         heard = self._heard
         self._read, self._proof = 1, ""
 
-        def question() -> tuple[list[EventRow], Mine, str]:
+        def question() -> tuple[EventRows, Mine, str]:
             engine, mine = workplace.engine, workplace.mine()
             if not (tenant or self._events.rows):
                 since = (now - RECENT).isoformat()
@@ -153,8 +164,10 @@ class AuditScreen(Listing):
                 if len(recent) <= MOST_RECENT:
                     rows = read_rows(recent, mine, goes_on=lambda _: True)
                     self.app.call_from_thread(self._take, rows, mine)
-            events = engine.audit_events(tenant)
-            rows = read_rows(events, mine, goes_on=heard, verifying=verifying)
+            with collector_paused():
+                events = engine.audit_events(tenant)
+                rows = read_rows(events, mine, goes_on=heard, verifying=verifying)
+            gc.freeze()  # a look through 100,000 rows for garbage would stop the screen each time
             return rows, mine, proof_text(verifying.verified()) if verifying else ""
 
         self.ask("events", question, self._show, failed=self._cannot)
@@ -170,20 +183,19 @@ class AuditScreen(Listing):
         self._read = number
         self.refresh_frame()
 
-    def _show(self, found: tuple[list[EventRow], Mine, str]) -> None:
+    def _show(self, found: tuple[EventRows, Mine, str]) -> None:
         rows, mine, self._proof = found
         self._read = 0
         self._take(rows, mine)
         if self._proof:
             tell(self.app, self._proof, "error" if "BROKEN" in self._proof else "information")
 
-    def _take(self, rows: list[EventRow], mine: Mine) -> None:
+    def _take(self, rows: EventRows, mine: Mine) -> None:
         if not self.is_attached:
             return
         before = self._events.rows[self.table.row].event_id if self.table.row is not None else ""
         self._events.take(rows, mine, self.workplace.now())
-        keep = next((at for at, row in enumerate(rows) if row.event_id == before), None)
-        self._filter(keep=keep)
+        self._filter(keep=rows.place_of(before) if before else None)
         self.table.lay_out()
 
     def _cannot(self, error: KnobctlError) -> None:
