@@ -14,7 +14,7 @@ from knobctl.documents.model import Kind
 from knobctl.documents.reader import read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from knobctl.documents.index import Index
     from knobctl.documents.kinds import Sorted
@@ -43,7 +43,7 @@ class Filing:
             environment: What Git runs in; None for what this process runs in.
         """
         self._repository, self._files = repository, files
-        self._blobs = Blobs(files.root, environment)
+        self._blobs: Blobs | None = Blobs(files.root, environment)
         self.index = index()
         self._read_ahead: tuple[str, bytes] = ("", b"")
         self._contents: dict[str, str] = {}
@@ -158,12 +158,18 @@ class Filing:
                 self._contents[source] = content
         self._plain = {}
 
+    def close(self) -> None:
+        """Let go of what Git said, once all files were looked up: in a large repository that is much."""
+        _ = self._digits
+        self._blobs = None
+        self._ids.clear()
+
     @cached_property
     def _ids(self) -> dict[str, str]:
         """By file, the content that Git vouches for."""
-        return self._blobs.ids()
+        return self._blobs.ids() if self._blobs else {}
 
-    @property
+    @cached_property
     def _digits(self) -> int:
         return len(next(iter(self._ids.values()))) if self._ids else SHA1
 

@@ -129,6 +129,8 @@ class Opening:
             self._read_rest()
         repository.findings += layer_findings(repository)
         repository.findings += claim_findings(repository)
+        if self._filing:
+            self._filing.close()
         repository.links += map(self._source, self._files.links)
         return repository
 

@@ -116,29 +116,41 @@ class Chunk:
         self.marks = bytearray()
         self.abouts: list[About] = []
         self.about = array("I")
-        self.counts = array("H")
-        self.values: dict[str, array[float]] = {}
-        places: dict[int, int] = {}
-        codes = codes_of(catalogue)
-        for at, row in enumerate(rows):
-            self.names.append(row.name)
-            self.sources.append(row.source)
-            self.marks.append(row.marks)
-            place = places.get(id(row.about))
-            if place is None:
-                place = places[id(row.about)] = len(self.abouts)
-                self.abouts.append(row.about)
-            self.about.append(place)
-            self.counts.append(len(row.desired))
-            for knob, value in row.desired.items():
-                column = self.values.get(knob)
-                if column is None:
-                    column = self.values[knob] = array("d")
-                if len(column) < at:
-                    column.extend([nan] * (at - len(column)))
-                column.append(codes[knob][value] if isinstance(value, str) else value)
-        for column in self.values.values():
-            column.extend([nan] * (len(self.names) - len(column)))
+        abouts: dict[int, int] = {}
+        sets: dict[int, int] = {}
+        wanted: list[Mapping[str, KnobValue]] = []
+        places = []
+        # By identity: what many tenants say alike is one object.
+        for name, source, about, desired, marks in rows:
+            self.names.append(name)
+            self.sources.append(source)
+            self.marks.append(marks)
+            if abouts.setdefault(id(about), len(abouts)) == len(self.abouts):
+                self.abouts.append(about)
+            self.about.append(abouts[id(about)])
+            if sets.setdefault(id(desired), len(sets)) == len(wanted):
+                wanted.append(desired)
+            places.append(sets[id(desired)])
+        sizes = list(map(len, wanted))
+        self.counts = array("H", map(sizes.__getitem__, places))
+        self.values = {
+            knob: array("d", map(column.__getitem__, places))
+            for knob, column in _columns(wanted, codes_of(catalogue)).items()
+        }
+
+
+def _columns(
+    sets: Sequence[Mapping[str, KnobValue]], codes: Mapping[str, Mapping[str, float]]
+) -> dict[str, list[float]]:
+    """By knob that any of some sets has, its number in each of them; NaN where it is not in it."""
+    found: dict[str, list[float]] = {}
+    for at, one in enumerate(sets):
+        for knob, value in one.items():
+            column = found.get(knob)
+            if column is None:
+                column = found[knob] = [nan] * len(sets)
+            column[at] = codes[knob][value] if isinstance(value, str) else value
+    return found
 
 
 def codes_of(catalogue: Catalogue) -> dict[str, dict[str, float]]:
@@ -197,7 +209,9 @@ class Fleet:
             if self.at.setdefault(name, row) != row:
                 self.twins.setdefault(name, []).append(row)
         self.names += chunk.names
-        self.lowered += map(str.lower, chunk.names)
+        for name in chunk.names:
+            lowered = name.lower()
+            self.lowered.append(name if lowered == name else lowered)
         self.sources += chunk.sources
         self.marks += chunk.marks
         places = [self._about_place(about) for about in chunk.abouts]

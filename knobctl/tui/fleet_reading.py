@@ -177,7 +177,8 @@ class FleetReading:
         repository = self._repository
         assert repository is not None
         if self._live is None:
-            self._live = LiveReading(repository, self._screen.workplace.engine)
+            workplace, fleet = self._screen.workplace, self._screen.fleet
+            self._live = LiveReading(repository, workplace.engine, fleet.at)
         yield from self._live.steps()
 
     def _take_held(self, held: list[Held]) -> None:

@@ -8,6 +8,7 @@ from math import nan
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
+from knobctl.documents.filed import FiledDocument
 from knobctl.documents.kinds import TENANT_NAME
 from knobctl.engine.interface import NotOfferedError
 from knobctl.engine.reading import read_arriving
@@ -46,17 +47,26 @@ class _Rows:
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self._heads: dict[object, About] = {}
+        self._abouts: dict[object, About] = {}
+        self._filed: dict[tuple[int, int], tuple[About, Mapping[str, KnobValue]]] = {}
 
     def row(self, tenant: Document) -> Row:
-        layers, labels, owner = tenant.layers, tenant.labels, tenant.owner or ""
-        key = (layers, owner, *labels.items())
-        about = self._heads.get(key)
-        if about is None:
-            about = self._heads[key] = About(layers, labels, owner)
+        if isinstance(tenant, FiledDocument):
+            # Of documents that the index knows, what is alike is one object, and stays there.
+            key = id(tenant.row.head), id(tenant.row.knobs)
+            known = self._filed.get(key)
+            if known is None:
+                known = self._filed[key] = self._about(tenant), self._repository.desired(tenant)
+            return Row(tenant.name, tenant.source, *known)
         marks = 0 if TENANT_NAME.match(tenant.name) else int(Mark.NO_TENANT)
         name = tenant.name or PurePath(tenant.source).stem
-        return Row(name, tenant.source, about, self._repository.desired(tenant), marks)
+        desired = self._repository.desired(tenant)
+        return Row(name, tenant.source, self._about(tenant), desired, marks)
+
+    def _about(self, tenant: Document) -> About:
+        layers, labels, owner = tenant.layers, tenant.labels, tenant.owner or ""
+        key = (layers, owner, *labels.items())
+        return self._abouts.setdefault(key, About(layers, labels, owner))
 
 
 def _torn(repository: Repository) -> Iterator[Row]:
@@ -128,12 +138,17 @@ def verdict_of(row: int, findings: Iterable[Finding]) -> Verdict:
 class LiveReading:
     """Reads what the engine holds of the whole fleet, and compares it with what the documents want."""
 
-    def __init__(self, repository: Repository, engine: Engine) -> None:
-        """Take both; nobody is asked yet."""
-        self._repository, self._engine = repository, engine
+    def __init__(self, repository: Repository, engine: Engine, at: Mapping[str, int]) -> None:
+        """Take both; nobody is asked yet.
+
+        Args:
+            repository: The documents.
+            engine: What holds the live sets.
+            at: The rows of tenants by name, of which the first are those of the judged ones.
+        """
+        self._repository, self._engine, self._at = repository, engine, at
         floor = repository.catalogue.by_role.get("floor.fused")
         self._floor = floor.name if floor else ""
-        self._documents = {one.name: one for one in repository.tenants}
 
     def steps(self) -> Iterator[list[Held]]:
         """What is held, as it arrives; at the end those of whom the engine has nothing.
@@ -141,24 +156,29 @@ class LiveReading:
         Raises:
             EngineError: If the engine cannot be asked.
         """
-        listed: set[str] = set()
+        tenants = self._repository.tenants
+        listed = bytearray(len(tenants))
         try:
             sets = iter(self._engine.list())
             while some := list(islice(sets, STEP)):
-                listed.update(one.tenant for one in some)
+                for one in some:
+                    row = self._at.get(one.tenant)
+                    if row is not None and row < len(listed):
+                        listed[row] = 1
                 yield list(map(self.held, some))
         except NotOfferedError:
             yield from self._one_by_one()
             return
-        missing = (name for name in self._documents if name not in listed)
-        while names := list(islice(missing, STEP)):
+        names_left = (one.name for one in tenants if not listed[self._at[one.name]])
+        while names := list(islice(names_left, STEP)):
             yield [Held(name, nan, nan, "", self._wants(name, {})) for name in names]
 
     def _one_by_one(self) -> Iterator[list[Held]]:
         """Of an engine that cannot list what it holds."""
         failure: EngineError | None = None
         some: list[Held] = []
-        for _, found in read_arriving(self._engine, self._documents):
+        names = (tenant.name for tenant in self._repository.tenants)
+        for _, found in read_arriving(self._engine, names):
             if isinstance(found, EngineError):
                 failure = failure or found
                 continue
@@ -186,8 +206,10 @@ class LiveReading:
 
     def _wants(self, tenant: str, held: Mapping[str, KnobValue]) -> bool:
         """Whether the documents want another set."""
-        document = self._documents.get(tenant)
-        return document is not None and not self._repository.wants(document, held)
+        row, tenants = self._at.get(tenant), self._repository.tenants
+        if row is None or row >= len(tenants):
+            return False
+        return not self._repository.wants(tenants[row], held)
 
 
 def seconds_of(time: str | None) -> float:
