@@ -54,7 +54,7 @@ class KnobctlApp(Frame):
         push = event.push
         for place in self.places():
             place.moved(push)
-        self.note("pushes", next(map(push_view.headline, self.pushes.under_way), ""))
+        self.note("pushes", ", ".join(f"pushing {one.tenant}" for one in self.pushes.under_way))
         if push.is_over and not push.is_told:
             push.is_told = True
             tell(self, push_view.headline(push), "information" if push.is_good else "error")

@@ -78,7 +78,11 @@ def concerns_of(
         *_typed(understood),
         *(_of_refusal(one) for one in found.refusals),
         *_of_causes(found, due),
-        *(_of_finding(one) for one in found.findings if one.counts),
+        *(
+            _of_finding(one)
+            for one in found.findings
+            if one.counts and one.field_path not in understood.faults
+        ),
         *(Concern(kind=Kind.WARNING, name="fleet", message=words) for words in found.notes),
     )
     order = list(Kind)

@@ -60,6 +60,14 @@ class CuttingProxy:
             self.seen += 1
             return self.cuts.pop(0) if self.cuts else None
 
+    def arrived(self, path: str) -> None:
+        """A call came in; it is passed on when this returns."""
+
+    def answered(self, path: str, body: bytes) -> bytes:
+        """The engine answered a call; gives what is passed on."""
+        del path
+        return body
+
     def __enter__(self) -> Self:
         self.thread.start()
         return self
@@ -81,6 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.cutting.arrived(self.path)
         cut = self.cutting.next_cut(self.path)
         match cut:
             case Cut.BEFORE_SENDING:
@@ -92,6 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
             case _:
                 pass
         status, answer, kind = self.forward(body)
+        answer = self.cutting.answered(self.path, answer)
         match cut:
             case Cut.AFTER_SENDING:
                 self.cut()
