@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 from textual import events
 
 from knobctl.tui.actions import Action, Danger
+from knobctl.tui.app import KnobctlApp
 from knobctl.tui.screens.confirm import ConfirmScreen
 from knobctl.tui.screens.fleet import FleetScreen
 from knobctl.tui.screens.help import HelpScreen
 from knobctl.tui.screens.palette import PaletteScreen
 from knobctl.tui.screens.tenant import TenantScreen
-from knobctl.tui.ui import Field, line
+from knobctl.tui.ui import Choices, Field, line
 from knobctl.tui.widgets.frame import Footer
 from tests.tui.desks import NOW, Desk, settled
 from tests.tui.persons import Person, sit_down
@@ -78,6 +80,44 @@ def test_a_click_on_the_footer_is_as_good_as_the_key(desk: Desk) -> None:
         assert isinstance(person.app.screen, HelpScreen)
 
     sit_down(desk, act)
+
+
+def test_a_click_on_an_offer_runs_it(desk: Desk) -> None:
+    """In the palette as in the help."""
+
+    async def act(person: Person) -> None:
+        for key, typed in (("colon", "theme a"), ("question_mark", "another theme")):
+            await person.press(key)
+            person.app.screen.query_one(Field).value = typed
+            await settled(person.pilot)
+            before = person.app.theme
+            await person.pilot.click(Choices, offset=(3, 0))
+            await settled(person.pilot)
+            assert isinstance(person.app.screen, FleetScreen)
+            assert person.app.theme != before
+
+    sit_down(desk, act)
+
+
+def test_keys_of_ones_own_work_and_are_shown(desk: Desk) -> None:
+    """In the footer and in the help; the usual ones mean nothing then."""
+    desk.example()
+
+    async def act() -> None:
+        with desk.app() as made:
+            app = KnobctlApp(made.workplace, keymap={"help": ("H",), "theme": ("f9", "T")})
+            async with app.run_test(size=(80, 24), notifications=True) as pilot:
+                await settled(pilot)
+                person = Person(pilot)
+                assert "H help" in person.picture.splitlines()[-1]
+                await person.press("question_mark", "f1")
+                assert isinstance(app.screen, FleetScreen)
+                await person.press("H", *"another theme")
+                assert "F9, T" in person.picture
+                await person.press("escape", "T", "f9")
+                assert app.theme == "high-contrast"
+
+    asyncio.run(act())
 
 
 @pytest.mark.parametrize("opened", ["colon", "ctrl+p"])
