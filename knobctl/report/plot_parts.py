@@ -23,6 +23,10 @@ LABEL_ROWS: Final = 2
 """Rows of the marks' labels, always as many so that nothing jumps; more where they would not fit."""
 
 
+MOST_SHIFT: Final = 10
+"""So many columns a label may stand away from its mark; farther away nobody knows whose it is."""
+
+
 class Role(StrEnum):
     """What a piece of a plot is. Signs and words say it too: no meaning rests on colour."""
 
@@ -178,7 +182,8 @@ def _place(
         for row, taken in enumerate(placed):
             if _free(taken, start, len(words), columns):
                 return row, start, words
-    near = sorted(range(columns - len(text) + 1), key=lambda start: abs(start - column))
+    starts = range(max(column - MOST_SHIFT, 0), min(column + MOST_SHIFT, columns - len(text)) + 1)
+    near = sorted(starts, key=lambda start: abs(start - column))
     for start in near:
         for row, taken in enumerate(placed):
             if _free(taken, start, len(text), columns):
