@@ -66,6 +66,8 @@ class TenantScreen(TenantEditing):
         super().__init__(tenant)
         self._unheard = ""
         """Why the engine's set is not known."""
+        self._judged_by: TenantJudge | None = None
+        """Who found `judgement`."""
         self._left = False
         """Whether another place has been over this one."""
 
@@ -110,21 +112,28 @@ class TenantScreen(TenantEditing):
         name, clearance = table.knob, self.clearance
         knob = judge.catalogue[name] if name in judge.catalogue else next(iter(judge.catalogue))
 
+        known = self._known_of(judge, draft)
+
         def view() -> View:
-            judgement = judge.judge(draft)
+            judgement = known or judge.judge(draft)
             rows = knob_rows(judge, judgement, clearance=clearance)
             shown = knob if name else rows[0].knob
             locked = lock_words(shown, clearance)
             detail = detail_lines(judge, judgement, shown, width=width - 1, locked=locked)
             return View(judgement, rows, detail, shown.name, width)
 
-        self.ask("judge", view, self._seen)
+        self.ask("judge", view, lambda view: self._seen(judge, view))
 
-    def _seen(self, view: View) -> None:
-        self.judgement = view.judgement
+    def _known_of(self, judge: TenantJudge, draft: Draft) -> Judgement | None:
+        """What was found of the same state of the draft before: another knob is looked at."""
+        found = self.judgement
+        return found if found and self._judged_by is judge and found.draft == draft else None
+
+    def _seen(self, judge: TenantJudge, view: View) -> None:
+        self.judgement, self._judged_by = view.judgement, judge
         table = self.query_one(KnobTable)
         table.show(view.rows, self.typing)
-        self.query_one("#titles", Words).update(table.head())
+        self.query_one("#titles", Words).update(table.head(), layout=False)
         self.query_one("#detail-text", Words).update(lines(*(line(*one) for one in view.detail)))
         self._draw_state()
         self.refresh_frame()

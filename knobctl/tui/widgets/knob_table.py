@@ -52,6 +52,7 @@ class KnobTable(VerticalScroll, can_focus=True, inherit_bindings=False):
         """The knob that the cursor is on; empty while there are no rows."""
         self._typing: str | None = None
         self._lines: list[KnobRow | str] = []
+        self._drawn = 0
 
     def compose(self) -> ComposeResult:
         """All rows in one text."""
@@ -64,6 +65,8 @@ class KnobTable(VerticalScroll, can_focus=True, inherit_bindings=False):
             rows: All of them.
             typing: What stands in the field for the knob under the cursor, while somebody types.
         """
+        if self.rows and (self.rows, self._typing) == (rows, typing):
+            return
         self.rows, self._typing = rows, typing
         self._lines = list(table_lines(rows))
         if rows and self.knob not in {row.knob.name for row in rows}:
@@ -91,7 +94,10 @@ class KnobTable(VerticalScroll, can_focus=True, inherit_bindings=False):
             )
             for one in self._lines
         ]
-        self.query_one("#rows", Words).update(lines(*drawn))
+        # As many lines as before need no other place on the screen, which costs more than they do.
+        grown = len(drawn) != self._drawn
+        self._drawn = len(drawn)
+        self.query_one("#rows", Words).update(lines(*drawn), layout=grown)
 
     def head(self) -> Content:
         """The titles of the columns."""
