@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.cli.inside import Inside
+from tests.evidence.recordings import SHIPPED, read
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FLOORS = EXAMPLES / "floors.py"
@@ -31,6 +33,21 @@ def test_the_table_of_floors_jumps_at_a_third(tmp_path: Path) -> None:
     measured = {"0.30": 25, "0.33": 52, "0.34": 83, "0.66": 580, "0.70": 2073}
     for floor, count in measured.items():
         assert lost[floor] == pytest.approx(count, rel=0.2), floor
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_recorded_scores_are_made_anew_as_they_are_shipped(tmp_path: Path) -> None:
+    """The same questions under the same fusion; scores by rank, so nearly all of them are equal."""
+    script = EXAMPLES / "record_scores.py"
+    made = tmp_path / "scores.jsonl"
+    subprocess.run([sys.executable, script, "--output", made], cwd=tmp_path, check=True)
+    shipped, anew = read(SHIPPED), read(made)
+    then = {"made_at": shipped.heading.made_at, "made_by": shipped.heading.made_by}
+    assert replace(anew.heading, **then) == shipped.heading
+    pairs = list(zip(shipped.questions, anew.questions, strict=True))
+    assert all(one.id == other.id for one, other in pairs)
+    assert sum(one.fused == other.fused for one, other in pairs) > 360
 
 
 def test_the_policies_to_take_over_do_what_their_examples_say(inside: Inside) -> None:
