@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from knobctl.tui.commands import MOST, completions, names_of, usage
+from knobctl.tui.commands import MOST, completions, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,8 +25,6 @@ class Row:
     """The command line that it stands for."""
     action: Action | None = None
     """The action, where it is one; None for an argument or a tenant."""
-    refused: str | None = None
-    """Why it cannot be done now, where it cannot."""
 
 
 def rows(typed: str, actions: Sequence[Action], offers: Mapping[str, Offer]) -> list[Row]:
@@ -42,13 +40,9 @@ def rows(typed: str, actions: Sequence[Action], offers: Mapping[str, Offer]) -> 
         return [Row(f"tenant {name}") for name in _first(offers, "tenant", text)]
     word, space, _ = text.partition(" ")
     named = next((one for one in actions if word in names_of(one)), None)
-    if named and (space or typed.endswith(" ")) and named.argument:
-        return [
-            Row(line)
-            for line in completions(
-                f"{text} "[: len(text) + 1] if not space else text, actions, offers
-            )
-        ]
+    if named and named.argument and (space or typed.endswith(" ")):
+        line = text if space else f"{text} "
+        return [Row(each) for each in completions(line, actions, offers)]
     return [Row(action.command, action) for action in matching(text, actions)]
 
 
@@ -59,10 +53,14 @@ def _first(offers: Mapping[str, Offer], kind: str, text: str) -> Iterable[str]:
 
 
 def matching(text: str, actions: Sequence[Action]) -> list[Action]:
-    """The actions that the words of a text speak of: those named so first, then those explained so."""
+    """The actions that the words of a text speak of: those named so first, then those explained so.
+
+    Among equals those come first that are worth a place in the footer.
+    """
     words = text.lower().split()
     ranked = [(max((_rank(word, one) for word in words), default=0), one) for one in actions]
-    return [one for rank, one in sorted(ranked, key=lambda pair: pair[0]) if rank < _NO_MATCH]
+    found = [(rank, not one.footer, one) for rank, one in ranked if rank < _NO_MATCH]
+    return [one for _, _, one in sorted(found, key=lambda each: each[:2])]
 
 
 def _rank(word: str, action: Action) -> int:
@@ -75,8 +73,3 @@ def _rank(word: str, action: Action) -> int:
         lambda: word in action.help.lower(),
     )
     return next((rank for rank, holds in enumerate(tests) if holds()), _NO_MATCH)
-
-
-def called(action: Action) -> str:
-    """How an action is called, for the list: `:theme THEME`."""
-    return usage(action)

@@ -29,6 +29,9 @@ Role: TypeAlias = Literal[
 Part: TypeAlias = str | tuple[str, Role]
 Severity: TypeAlias = Literal["information", "warning", "error"]
 
+STAYS_S: Final[dict[Severity, float]] = {"information": 5, "warning": 8, "error": 15}
+"""So long a message stays; the graver, the longer: it says what to do."""
+
 STYLES: Final[dict[Role, str]] = {
     "": "",
     "muted": "$text-muted",
@@ -173,4 +176,4 @@ class Told(Message):
 def tell(app: App[Any], text: str, severity: Severity = "information") -> None:
     """Show a message that goes away by itself; the log panel keeps it."""
     app.post_message(Told(text, severity))
-    app.notify(shown(text, most=300), severity=severity, markup=False)
+    app.notify(shown(text, most=300), severity=severity, timeout=STAYS_S[severity], markup=False)

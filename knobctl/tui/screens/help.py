@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from knobctl.tui.commands import Call
+from knobctl.tui.commands import Call, usage
 from knobctl.tui.keymap import key_words, keys_of
-from knobctl.tui.palette import called, matching
+from knobctl.tui.palette import matching
 from knobctl.tui.screens.box import Box
 from knobctl.tui.ui import Choices, Field, Words, line, lines
 
@@ -88,7 +88,7 @@ class HelpScreen(Box[Call]):
         keys = ", ".join(key_words(key) for key in keys_of(action, self.knobctl.keymap))
         refused = self._place.refusal(action)
         what: Part = (f"not now: {refused}", "muted") if refused else action.help
-        return line((f"{keys:<12.12}", "strong"), f" {called(action):<18.18} ", what)
+        return line((f"{keys:<12.12}", "strong"), f" {usage(action):<18.18} ", what)
 
     def _explain(self, at: int) -> None:
         said = [line((_FOOT, "muted"))]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from knobctl.tui.commands import Call, common_start, names_of, parse
+from knobctl.tui.commands import Call, common_start, names_of, parse, usage
 from knobctl.tui.keymap import key_words, keys_of
-from knobctl.tui.palette import TENANT_PREFIX, called, rows
+from knobctl.tui.palette import TENANT_PREFIX, rows
 from knobctl.tui.screens.box import Box
 from knobctl.tui.ui import Choices, Field, Words, line
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from knobctl.tui.commands import Offer
     from knobctl.tui.palette import Row
 
-_HINT = "Enter runs   Tab completes   Up and Down choose, or walk in what was typed   Esc leaves"
+_HINT = "Enter runs   Tab completes   Up and Down choose or recall   Esc leaves"
 
 
 class PaletteScreen(Box[Call]):
@@ -129,7 +129,7 @@ class PaletteScreen(Box[Call]):
         keys = keys_of(row.action, self.knobctl.keymap)
         key = key_words(keys[0]) if keys else ""
         return line(
-            f"{called(row.action):<22.22} ", (f"{key:<7}", "strong"), (row.action.help, "muted")
+            f"{usage(row.action):<22.22} ", (f"{key:<7}", "strong"), (row.action.help, "muted")
         )
 
     def _chosen(self) -> Row | None:
