@@ -219,7 +219,9 @@ class KnobctlApp(Frame):
 
     def action_help_quit(self) -> None:
         """Explain how to leave: Ctrl-C means copying to some, and to nobody that work is thrown away."""
-        tell(self, "press q or type :q to leave; Esc goes back one step")
+        stopped = self.place.stop() if self.place else ""
+        leave = "press q or type :q to leave; Esc goes back one step"
+        tell(self, f"{stopped}\n{leave}".strip())
 
     def lost(self, code: int) -> None:
         """Leave without asking: the terminal is gone, or the process was told to end."""

@@ -69,6 +69,11 @@ class FleetReading:
         return "  ".join(filter(None, (self._phase, self._judged, self._live_words)))
 
     @property
+    def is_busy(self) -> bool:
+        """Whether documents are read or judged."""
+        return bool(self._phase or self._judged) and not self.is_paused
+
+    @property
     def can_look(self) -> bool:
         """Whether a closer look is possible yet."""
         return self._looking is not None and not self.is_paused

@@ -10,6 +10,7 @@ from textual import events
 
 from knobctl.tui.actions import Action, Danger
 from knobctl.tui.app import KnobctlApp
+from knobctl.tui.fleet_reading import FleetReading
 from knobctl.tui.screens.confirm import ConfirmScreen
 from knobctl.tui.screens.fleet import FleetScreen
 from knobctl.tui.screens.help import HelpScreen
@@ -429,6 +430,22 @@ def test_ctrl_c_explains_how_to_leave_wherever_it_is_pressed(desk: Desk) -> None
         await person.press("ctrl+c", "colon", "ctrl+c")
         assert person.told.count("press q or type :q to leave") == 2
         assert isinstance(person.app.screen, PaletteScreen)
+
+    sit_down(desk, act)
+
+
+def test_ctrl_c_stops_what_is_read_in_the_background(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As everywhere else; the key that goes on is said."""
+
+    async def act(person: Person) -> None:
+        await person.press("ctrl+c")
+        assert "stopped reading" not in person.told
+        monkeypatch.setattr(FleetReading, "is_busy", True)
+        await person.press("ctrl+c")
+        assert "stopped reading; p goes on" in person.told
+        assert "paused: p goes on" in person.header
 
     sit_down(desk, act)
 

@@ -365,6 +365,13 @@ class FleetScreen(Place):
         self.reading.pause()
         self.draw_news()
 
+    def stop(self) -> str:
+        """See `Place.stop`."""
+        if not self.reading.is_busy:
+            return ""
+        self.action_pause()
+        return "stopped reading; p goes on"
+
     def action_down(self) -> None:
         """One line down."""
         self.table.move(self.table.place + 1)

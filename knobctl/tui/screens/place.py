@@ -81,6 +81,10 @@ class Place(Screen[None], Working):
         """What most people do next in the state that the place is in, for the help."""
         return "Esc goes back one step."
 
+    def stop(self) -> str:
+        """Stop what works in the background, as Ctrl-C asks for; says so, or nothing where nothing does."""
+        return ""
+
     def unfinished(self) -> Iterable[str]:
         """What would be left undone by leaving: `acme: 2 edits in a draft`."""
         return ()
