@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from knobctl.errors import RefusedError, UsageError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from knobctl.tui.arming import Arming
     from knobctl.tui.commands import Offer
     from knobctl.tui.keymap import Keymap
+    from knobctl.tui.screens.place import Place
     from knobctl.tui.workplace import Workplace
 
 _FEW: Final = 1_000
@@ -61,21 +63,21 @@ class KnobctlApp(Frame):
 
     def offers(self) -> dict[str, Offer]:
         """By the kind of an argument, what it can be: what the place knows, else what everybody does."""
-        place = self.place
-
-        def offer(kind: str, usual: Offer) -> Offer:
-            def offered(typed: str) -> Iterable[str]:
-                own = place.offers(kind, typed) if place else None
-                return usual(typed) if own is None else own
-
-            return offered
-
-        known: dict[str, Offer] = {
+        usual: dict[str, Offer] = {
             "theme": lambda typed: (name for name in themes.THEMES if name.startswith(typed)),
             "tenant": self._tenants,
             "knob": lambda typed: (name for name in self._knobs() if typed in name),
         }
-        return {kind: offer(kind, usual) for kind, usual in known.items()}
+        place = self.place
+        if place is None:
+            return usual
+        kinds = {action.argument for action in actions_of(place.PLACE)} - {""}
+        own = {kind for kind in kinds if place.offers(kind, "") is not None}
+        return usual | {kind: partial(self._of_place, place, kind) for kind in own}
+
+    @staticmethod
+    def _of_place(place: Place, kind: str, typed: str) -> Iterable[str]:
+        return place.offers(kind, typed) or ()
 
     def _tenants(self, typed: str) -> Iterable[str]:
         return (name for name in self.workplace.tenant_names() if typed.lower() in name.lower())

@@ -135,6 +135,16 @@ def test_a_command_is_typed_completed_and_run(desk: Desk, opened: str) -> None:
     sit_down(desk, act)
 
 
+def test_what_only_a_place_knows_is_completed_too(desk: Desk) -> None:
+    """The orders of the fleet's list."""
+
+    async def act(person: Person) -> None:
+        await person.press("colon", *"sort n", "tab")
+        assert person.app.screen.query_one(Field).value == "sort name"
+
+    sit_down(desk, act)
+
+
 def test_words_of_what_is_wanted_find_the_command(desk: Desk) -> None:
     """Who does not know its name finds it by what it does."""
 
