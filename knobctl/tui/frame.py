@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspect import isawaitable
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from textual import events
 from textual.filter import NoColor
@@ -106,8 +106,11 @@ class Frame(InOrder, Working):
 
     def on_print(self, event: events.Print) -> None:
         """Keep for the log what would have gone to standard error."""
-        if event.text.strip():
-            self.workplace.log.write(Kind.NOTE, event.text)
+        text: str | bytes = cast("str | bytes", event.text)
+        if isinstance(text, bytes):  # click takes a stream that is no file for one of bytes
+            text = text.decode("utf-8", "replace")
+        if text.strip():
+            self.workplace.log.write(Kind.NOTE, text)
 
     def on_told(self, event: Told) -> None:
         """Keep a message that goes away by itself."""
