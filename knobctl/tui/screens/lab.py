@@ -38,10 +38,8 @@ if TYPE_CHECKING:
     from knobctl.tui.lab import Lab
     from knobctl.tui.ui import Part
 
-CURVE_HEIGHT: Final = 7
-SCORE_HEIGHT: Final = 3
-"""Rows of the curve, and of a panel of scores; fewer on a low screen."""
-HIGH: Final = 30
+HEIGHTS: Final = ((38, 11, 4), (30, 7, 3), (0, 5, 2))
+"""From how many rows of the screen on: rows of the curve, and of a panel of scores."""
 DRAWINGS: Final = (".svg", ".csv")
 
 
@@ -154,8 +152,8 @@ class LabScreen(Place):
         lab = self._lab
         if lab is None or not self.is_mounted:
             return
-        view, high = lab.view, self.size.height >= HIGH
-        curve, scores = (CURVE_HEIGHT, SCORE_HEIGHT) if high else (5, 2)
+        view, screen = lab.view, self.size.height
+        curve, scores = next((curve, scores) for rows, curve, scores in HEIGHTS if screen >= rows)
         ink = Ink.FINE
         self.query_one("#lab-floor", Words).update(line(*_headline(lab)))
         self.query_one("#lab-curve", PlotView).show(
