@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from knobctl.evidence.recording import Heading, Question
+    from knobctl.evidence.recording import Heading, Question, Recording
 
 _BOUND: Final = (
     "tenant",
@@ -54,16 +54,25 @@ def known_scores(
         InputError: If it is none, or was made under something else: naming that.
     """
     recording = recording_at(path, whole=whole)
-    for name in _BOUND:
-        if getattr(recording.heading, name) != getattr(heading, name):
-            raise InputError(
-                f"{visible(str(path))} was measured under another {_WORDS.get(name, name)}",
-                hint="its scores say nothing here; ask anew, without it",
-            )
+    assert_same_measurement(recording, heading)
     wanted = set(ids)
     return {
         one.id: one for one in recording.questions if one.id in wanted and one.why is not Why.FAILED
     }
+
+
+def assert_same_measurement(recording: Recording, heading: Heading) -> None:
+    """See that scores of a recording are scores of what is asked now.
+
+    Raises:
+        InputError: Naming what is another.
+    """
+    for name in _BOUND:
+        if getattr(recording.heading, name) != getattr(heading, name):
+            raise InputError(
+                f"{visible(recording.source)} was measured under another {_WORDS.get(name, name)}",
+                hint="its scores say nothing here; ask anew, without it",
+            )
 
 
 _WORDS: Final[Mapping[str, str]] = {

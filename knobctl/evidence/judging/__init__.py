@@ -1,0 +1,1 @@
+"""Labels by language models: one answers with the floors open, another judges the answer; paid, and bounded."""
