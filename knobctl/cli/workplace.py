@@ -72,6 +72,8 @@ class SessionWorkplace:
         with self._opening:
             if self._read is None:
                 self._read = self._opened()
+                names = (tenant.name for tenant in self._read.tenants)
+                self._names = tuple(dict.fromkeys(names))  # asked for where the screen is drawn
             return self._read
 
     def _opened(self) -> Repository:
@@ -131,8 +133,6 @@ class SessionWorkplace:
 
     def tenant_names(self) -> Sequence[str]:
         """See `Workplace.tenant_names`."""
-        if not self._names and self._read:
-            self._names = tuple(dict.fromkeys(tenant.name for tenant in self._read.tenants))
         return self._names
 
     def limits(self) -> Limits:
