@@ -25,6 +25,7 @@ ROOT: Final = Path(__file__).parents[3]
 PATIENCE_S: Final = 30.0
 """How long is waited at most: for a machine that is busy with other things."""
 LOOK_S: Final = 0.02
+UNHURRIED_S: Final = 0.08
 PROMPT: Final = "shell>"
 _FLAGS: Final = "#{alternate_on} #{mouse_any_flag} #{cursor_flag}"
 _MAIN: Final = "from knobctl.cli.main import main; main()"
@@ -62,6 +63,11 @@ class Tmux:
         """Press keys, by tmux's names: `Enter`, `Escape`, `C-c`, `j`."""
         self._tmux("send-keys", *keys)
 
+    def press(self, key: str) -> None:
+        """Press one key as people do: not on the heels of another one, which a program may take for a paste."""
+        time.sleep(UNHURRIED_S)
+        self.send(key)
+
     def type(self, text: str) -> None:
         """Type a text, letter by letter."""
         self._tmux("send-keys", "-l", "--", text)
@@ -94,11 +100,17 @@ class Tmux:
         self, good: Callable[[str], bool], wanted: str, *, within_s: float = PATIENCE_S
     ) -> str:
         """Look until the screen is good; gives it."""
+        assert self.becomes(good, within_s), f"{wanted} did not come:\n{self.screen()}"
+        return self.screen()
+
+    def becomes(self, good: Callable[[str], bool], within_s: float) -> bool:
+        """Look whether the screen gets good."""
         end = time.monotonic() + within_s
-        while not good(screen := self.screen()):
-            assert time.monotonic() < end, f"{wanted} did not come:\n{screen}"
+        while not good(self.screen()):
+            if time.monotonic() > end:
+                return False
             time.sleep(LOOK_S)
-        return screen
+        return True
 
     def back(self) -> int:
         """Wait until the shell is back; gives the exit code of what ran."""
