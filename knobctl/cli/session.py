@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from knobctl.cli.options import Settings
     from knobctl.documents.filing import Filing
+    from knobctl.documents.git import Git, GitCall
     from knobctl.documents.opening import Opening
     from knobctl.documents.repository import Repository
     from knobctl.documents.sources import Files
@@ -70,6 +71,7 @@ class Session:
         self._said: set[str] = set()
         self._make_room: Callable[[], None] | None = None
         self._overhear: Callable[[Call], object] | None = None
+        self._overhear_git: Callable[[GitCall], object] = lambda _: None
         self._catalogue: Catalogue | None = None
         self._input_begun, self._input_ended = b"", False
 
@@ -214,9 +216,17 @@ class Session:
         rate = self.settings.rate or self.target.rate
         return Pace(rate) if rate else None
 
-    def overhear(self, tell: Callable[[Call], object]) -> None:
-        """Let somebody hear of each call of the engine; before it is asked for the first time."""
-        self._overhear = tell
+    def overhear(self, engine: Callable[[Call], object], git: Callable[[GitCall], object]) -> None:
+        """Let somebody hear of each call of the engine and of Git; before one is asked for the first time."""
+        self._overhear, self._overhear_git = engine, git
+
+    def git(self, folder: Path) -> Git:
+        """Git, as it is asked about a folder."""
+        import time
+
+        from knobctl.documents.git import Git
+
+        return Git(_git_environment(folder), heard=self._overhear_git, clock=time.perf_counter)
 
     @cached_property
     def engine(self) -> Engine:
@@ -365,7 +375,7 @@ class Session:
             lambda: Index(self.cache_folder / "index" / name, key),
             repository,
             files,
-            _git_environment(root),
+            self.git(root),
         )
         self._opened.callback(filing.index.save)
         return filing
@@ -395,7 +405,7 @@ class Session:
             catalogue=self._chosen_catalogue(),
             cwd=self.cwd,
             tenant=tenant,
-            environment=_git_environment(repository.root),
+            git=self.git(repository.root),
             notice=self.notice,
         )
 

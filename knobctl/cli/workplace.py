@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import time
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from knobctl.engine.target import EMBEDDED
 from knobctl.errors import RefusedError
+from knobctl.tui.logbook import Kind, Logbook
 from knobctl.tui.workplace import Where
 
 if TYPE_CHECKING:
@@ -48,10 +49,8 @@ class SessionWorkplace:
         self._begun: Repository | None = None
         self._claims: dict[str, list[Document]] = {}
         self._names: tuple[str, ...] = ()
-        from knobctl.tui.logbook import Logbook
-
-        self.log = Logbook(session.now)
-        session.overhear(self.log.called)
+        self.log = Logbook(session.now, time.perf_counter)
+        session.overhear(self.log.called, self.log.asked_git)
         target = session.target
         self.where = Where(
             engine=target.engine,
@@ -180,7 +179,8 @@ class SessionWorkplace:
 
     def keep_draft(self, draft: Draft) -> None:
         """See `Workplace.keep_draft`."""
-        self._drafts.keep(draft)
+        with self.log.noting(Kind.FILE, f"draft of {draft.tenant}"):
+            self._drafts.keep(draft)
 
     def drafted(self) -> Sequence[str]:
         """See `Workplace.drafted`."""
@@ -203,7 +203,8 @@ class SessionWorkplace:
         from knobctl.changes.file_edits import prove_edits
 
         prove_edits([edit])
-        edit.write()
+        with self.log.noting(Kind.FILE, f"write {edit.name}"):
+            edit.write()
         self.reload()
 
     @cached_property
@@ -242,13 +243,11 @@ class SessionWorkplace:
 
     def revision(self) -> str:
         """See `Workplace.revision`."""
-        from knobctl.cli.session import GIT_PLACE
         from knobctl.documents.revisions import standing_at
 
         named = Path(self.where.path)
         folder = self._session.cwd / (named if named.is_dir() else named.parent)
-        kept = {name: value for name, value in os.environ.items() if name not in GIT_PLACE}
-        return standing_at(folder, kept)
+        return standing_at(folder, self._session.git(folder))
 
     def recording_of(self, tenant: str) -> Recording | None:
         """See `Workplace.recording_of`."""

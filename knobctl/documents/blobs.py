@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
+from knobctl.documents.git import USUAL
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from knobctl.documents.git import Git
 
 _REGULAR: Final = ("H 100644 ", "H 100755 ")
 """Of entries that Git looks after: `h` is assumed to be unchanged, `S` is left out of the checkout."""
@@ -47,19 +50,19 @@ class Blobs:
     read it, and distrusts what is too fresh to tell; nothing is compared by content, and nothing written.
     """
 
-    def __init__(self, root: Path, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, root: Path, git: Git = USUAL) -> None:
         """Ask.
 
         Args:
             root: The folder.
-            environment: What Git runs in; None for what this process runs in.
+            git: Who is asked.
         """
-        self._root, self._environment = root, environment
+        self._root, self._git = root, git
         self._command = ("git", "-C", str(root), *_OVERRULED)
         pool = ThreadPoolExecutor(max_workers=4)
-        self._listed = pool.submit(self._git, "ls-files", "--stage", "-v", "-z")
-        self._changed = pool.submit(self._git, "diff-files", "--name-only", "--relative", "-z")
-        self._elsewhere = [pool.submit(self._git, *asked) for asked in _ELSEWHERE]
+        self._listed = pool.submit(self._asked, "ls-files", "--stage", "-v", "-z")
+        self._changed = pool.submit(self._asked, "diff-files", "--name-only", "--relative", "-z")
+        self._elsewhere = [pool.submit(self._asked, *asked) for asked in _ELSEWHERE]
         pool.shutdown(wait=False)
 
     def ids(self) -> dict[str, str]:
@@ -95,14 +98,9 @@ class Blobs:
             files += [self._root / os.fsdecode(told)] if told else []
         return any(word in raw for raw in map(_content, files) for word in _REWRITES)
 
-    def _git(self, *arguments: str) -> bytes | None:
+    def _asked(self, *arguments: str) -> bytes | None:
         try:
-            done = subprocess.run(  # noqa: S603  an argument list, no shell
-                [*self._command, *arguments],
-                capture_output=True,
-                check=False,
-                env=self._environment,
-            )
+            done = self._git.run(self._command, arguments)
         except OSError:
             return None
         return done.stdout if done.returncode == 0 else None

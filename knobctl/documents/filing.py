@@ -14,8 +14,9 @@ from knobctl.documents.model import Kind
 from knobctl.documents.reader import read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
+    from knobctl.documents.git import Git
     from knobctl.documents.index import Index
     from knobctl.documents.kinds import Sorted
     from knobctl.documents.model import Document
@@ -32,7 +33,7 @@ class Filing:
         index: Callable[[], Index],
         repository: Repository,
         files: Files,
-        environment: Mapping[str, str] | None,
+        git: Git,
     ) -> None:
         """Ask Git, in the background, which files it vouches for.
 
@@ -40,10 +41,10 @@ class Filing:
             index: Reads the rows of earlier runs.
             repository: The one that is opened.
             files: Its files, as they stand on the disk.
-            environment: What Git runs in; None for what this process runs in.
+            git: Who is asked.
         """
         self._repository, self._files = repository, files
-        self._blobs: Blobs | None = Blobs(files.root, environment)
+        self._blobs: Blobs | None = Blobs(files.root, git)
         self.index = index()
         self._read_ahead: tuple[str, bytes] = ("", b"")
         self._contents: dict[str, str] = {}

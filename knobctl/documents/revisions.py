@@ -9,15 +9,17 @@ from shlex import quote
 from typing import TYPE_CHECKING, Final, Self
 
 from knobctl.documents.blobs import blob_id
+from knobctl.documents.git import USUAL
 from knobctl.documents.reader import MAX_BYTES
 from knobctl.documents.sources import SUFFIXES
 from knobctl.errors import InputError, UsageError
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from knobctl.documents.git import Git
     from knobctl.documents.repository import Repository
     from knobctl.documents.tree import Text
     from knobctl.knobs import Catalogue
@@ -39,22 +41,20 @@ class GitTree:
     links = ()
     """Of what was, nobody needs to hear."""
 
-    def __init__(
-        self, root: Path, revision: str, environment: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, root: Path, revision: str, git: Git = USUAL) -> None:
         """Look up the revision.
 
         Args:
             root: A folder inside the working tree; names are relative to it.
             revision: What the user wrote: a branch, a tag, `HEAD~3`, a hash.
-            environment: What Git runs in; None for what this process runs in.
+            git: Who is asked.
 
         Raises:
             UsageError: If this is no Git repository or it has no such revision.
         """
         self.root = root
         self.prefix = f"{revision}:"
-        self._environment = environment
+        self._asked = git
         # A partial clone would fetch what it lacks: a question about files asks no network.
         self._command = (
             "git",
@@ -191,7 +191,7 @@ class GitTree:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=self._environment,
+                env=self._asked.environment,
             )
         assert self._reader.stdin is not None
         assert self._reader.stdout is not None
@@ -209,12 +209,7 @@ class GitTree:
 
     def _git(self, *arguments: str, may_fail: bool = False) -> bytes:
         try:
-            done = subprocess.run(  # noqa: S603  an argument list, no shell; --end-of-options guards the revision
-                [*self._command, *arguments],
-                capture_output=True,
-                check=False,
-                env=self._environment,
-            )
+            done = self._asked.run(self._command, arguments)
         except FileNotFoundError as error:
             raise UsageError("Git is not installed; a revision needs it") from error
         if done.returncode not in {0, 1} and not may_fail:
@@ -234,7 +229,7 @@ def open_base(  # noqa: PLR0913  each is one thing that only the caller knows
     catalogue: Catalogue | None,
     cwd: Path,
     tenant: str | None = None,
-    environment: Mapping[str, str] | None = None,
+    git: Git = USUAL,
     notice: Callable[[str], None] = lambda _: None,
 ) -> Repository:
     """Read what a revision has for the PATHs of a repository, as it was judged there.
@@ -248,7 +243,7 @@ def open_base(  # noqa: PLR0913  each is one thing that only the caller knows
         catalogue: The knobs that the user chose; None for those of the revision.
         cwd: The working folder.
         tenant: Whose knobs bare knob maps in the named files are.
-        environment: What Git runs in; None for what this process runs in.
+        git: Who is asked.
         notice: Tells the user what there is to say.
 
     Raises:
@@ -261,7 +256,7 @@ def open_base(  # noqa: PLR0913  each is one thing that only the caller knows
         opening = Opening(paths, knobs, cwd, bytes, tenant, tree, now=repository, like=like)
         return opening.repository(whole=True)
 
-    with GitTree(repository.root, revision, environment) as tree:
+    with GitTree(repository.root, revision, git) as tree:
         if said := tree.leave_point():
             notice(said)
         if left_out := tree.leave_out_sparse():
@@ -281,22 +276,17 @@ def open_base(  # noqa: PLR0913  each is one thing that only the caller knows
         return base
 
 
-def standing_at(folder: Path, environment: Mapping[str, str]) -> str:
+def standing_at(folder: Path, git: Git = USUAL) -> str:
     """What a checkout stands at, for people: `main@3f2c1a9`, or the commit alone; empty outside Git.
 
     Args:
         folder: A folder inside it.
-        environment: What Git runs in.
+        git: Who is asked.
     """
 
     def asked(*arguments: str) -> str:
         try:
-            done = subprocess.run(  # noqa: S603  an argument list, no shell
-                ["git", "-C", str(folder), *arguments],  # noqa: S607  the user's own Git
-                capture_output=True,
-                check=False,
-                env=environment,
-            )
+            done = git.run(("git", "-C", str(folder)), arguments)
         except OSError:
             return ""
         return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""

@@ -322,7 +322,7 @@ ACTIONS: Final = (
     Action(
         id="event",
         keys=("enter",),
-        title="each field",
+        title="fields",
         help="Show each field of the change under the cursor, before and after.",
         places=(AUDIT,),
         command="event",

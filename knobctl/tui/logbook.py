@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
+    from knobctl.documents.git import GitCall
     from knobctl.engine.telling import Call
 
 KEPT: Final = 1_000
@@ -65,8 +67,16 @@ class Entry:
 class Logbook:
     """The log of a session. Written and read from any thread."""
 
-    def __init__(self, now: Callable[[], datetime]) -> None:
-        self._now = now
+    def __init__(
+        self, now: Callable[[], datetime], clock: Callable[[], float] = lambda: 0.0
+    ) -> None:
+        """Begin an empty one.
+
+        Args:
+            now: The time, with its zone.
+            clock: Seconds since whenever, never going back.
+        """
+        self._now, self._clock = now, clock
         self._lock = Lock()
         self._entries: deque[Entry] = deque(maxlen=KEPT)
         self._written = 0
@@ -106,6 +116,22 @@ class Logbook:
                 )
             )
 
+    @contextmanager
+    def noting(self, kind: Kind, text: str) -> Iterator[None]:
+        """Note what is done in the block, once it is over; why it failed is told elsewhere."""
+        began, failed = self._clock(), True
+        try:
+            yield
+            failed = False
+        finally:
+            self.write(
+                kind,
+                text,
+                seconds=self._clock() - began,
+                outcome="failed" if failed else "ok",
+                failed=failed,
+            )
+
     def called(self, call: Call) -> None:
         """Note a call of the engine."""
         self.write(
@@ -114,6 +140,18 @@ class Logbook:
             seconds=call.seconds,
             outcome=call.outcome,
             failed=call.failed,
+        )
+
+    def asked_git(self, call: GitCall) -> None:
+        """Note a call of Git; with 1 it says no to what was asked, which is an answer."""
+        failed = call.status not in {0, 1}
+        ended = "cannot be run" if call.status is None else f"status {call.status}"
+        self.write(
+            Kind.GIT,
+            " ".join(("git", *call.arguments)),
+            seconds=call.seconds,
+            outcome="ok" if call.status == 0 else ended,
+            failed=failed,
         )
 
 

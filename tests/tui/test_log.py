@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
 
 from knobctl.tui.logbook import KEPT, Kind
@@ -34,6 +35,21 @@ def test_every_call_and_every_error_stands_in_the_log(desk: Desk) -> None:
         assert not isinstance(person.app.screen, LogScreen)
 
     desk.live({"acme": {"retrieval_min_score": 0.4}})
+    sit_down(desk, act)
+
+
+def test_git_and_files_stand_there_too(desk: Desk) -> None:
+    """What a checkout stands at, and a draft that was kept."""
+
+    async def act(person: Person) -> None:
+        await person.say("tenant acme")
+        await person.press("x", "L")
+        kinds = [entry.kind for entry in person.app.workplace.log.entries()]
+        assert Kind.GIT in kinds
+        assert "git rev-parse" in person.told
+        assert "draft of acme" in person.told
+
+    subprocess.run(["git", "init", "-q", str(desk.folder)], check=True)
     sit_down(desk, act)
 
 

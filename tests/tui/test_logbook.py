@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from knobctl.documents.git import GitCall
 from knobctl.engine.telling import Call
 from knobctl.tui.logbook import KEPT, MOST, Kind, Logbook, duration_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NOW = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)
 
@@ -28,6 +33,33 @@ def test_a_call_is_noted_with_its_time_and_outcome() -> None:
     assert [(one.text, one.seconds, one.outcome, one.failed) for one in log.entries()] == [
         ("read acme", 0.012, "r7", False),
         ("list", 2, "is not reached", True),
+    ]
+
+
+def test_a_call_of_git_is_noted_and_its_no_is_no_failure() -> None:
+    """It says no with 1."""
+    log = book()
+    for status in (0, 1, 128, None):
+        log.asked_git(GitCall(("rev-parse", "HEAD"), 0.01, status))
+    assert [(one.text, one.outcome, one.failed) for one in log.entries()] == [
+        ("git rev-parse HEAD", "ok", False),
+        ("git rev-parse HEAD", "status 1", False),
+        ("git rev-parse HEAD", "status 128", True),
+        ("git rev-parse HEAD", "cannot be run", True),
+    ]
+
+
+def test_what_is_done_is_noted_when_it_is_over(tmp_path: Path) -> None:
+    """With how long it took; a failure goes on to the caller."""
+    ticks = iter((1.0, 3.5, 4.0, 5.0))
+    log = Logbook(lambda: NOW, lambda: next(ticks))
+    with log.noting(Kind.FILE, "write a file"):
+        (tmp_path / "a").write_text("x")
+    with pytest.raises(OSError, match="a/b"), log.noting(Kind.FILE, "write another"):
+        (tmp_path / "a" / "b").write_text("x")
+    assert [(one.text, one.seconds, one.outcome) for one in log.entries()] == [
+        ("write a file", 2.5, "ok"),
+        ("write another", 1.0, "failed"),
     ]
 
 

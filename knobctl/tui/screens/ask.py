@@ -121,14 +121,17 @@ class AskScreen(Listing):
     DEFAULT_CSS = """
     AskScreen {
         #question { height: 1; border: none; padding: 0 1; background: $panel; color: $text; }
-        #verdict { height: auto; max-height: 8; }
+        #verdict { height: auto; max-height: 8; padding: 0 1; }
         #asked { height: 1fr; }
-        #closer { height: auto; max-height: 50%; border-top: solid $border; scrollbar-size-vertical: 1; }
+        #closer {
+            height: auto; max-height: 50%; padding: 0 1;
+            border-top: solid $border-blurred; scrollbar-size-vertical: 1;
+        }
         &.-wide #asked { layout: horizontal; }
         &.-wide #chunks { width: 3fr; }
         &.-wide #closer {
             width: 2fr; height: 100%; max-height: 100%;
-            border-top: none; border-left: solid $border;
+            border-top: none; border-left: solid $border-blurred;
         }
     }
     """
@@ -254,7 +257,7 @@ class AskScreen(Listing):
         chunk = chunk_lines(pair, found, other, alike=alike) if pair else []
         views: dict[str, list[Content]] = {
             "chunk": chunk or [line(("nothing was found", "muted"))],
-            "steps": steps_lines(found, other, width=said.size.width or self.size.width),
+            "steps": steps_lines(found, other, width=said.size.width or self.size.width - 2),
             "scores": score_lines(found, other, alike=alike),
         }
         if self.size.width >= _WIDE:

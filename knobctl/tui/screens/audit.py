@@ -122,7 +122,10 @@ class AuditScreen(Listing):
     DEFAULT_CSS = """
     AuditScreen {
         #words { height: 1; border: none; padding: 0 1; background: $panel; color: $text; }
-        #event { height: auto; max-height: 45%; border-top: solid $border; scrollbar-size-vertical: 1; }
+        #event {
+            height: auto; max-height: 45%; padding: 0 1;
+            border-top: solid $border-blurred; scrollbar-size-vertical: 1;
+        }
     }
     """
 

@@ -78,7 +78,8 @@ class LogScreen(Listing):
     LogScreen #detail {
         height: auto;
         max-height: 40%;
-        border-top: solid $border;
+        border-top: solid $border-blurred;
+        padding: 0 1;
     }
     """
 
