@@ -72,7 +72,11 @@ class Lab:
         Raises:
             UsageError: If it is no number above 0 and up to the best score there can be.
         """
-        return self.at(typed_floor(text, self.catalogue, "the floor"))
+        floor, reached = typed_floor(text, self.catalogue, "the floor"), self.view.reached
+        if floor > reached.best_score:
+            best = reached.told(reached.best_score)
+            raise UsageError(f"{text} is above {best}, the best score there is; nothing would pass")
+        return self.at(floor)
 
     @property
     def literal(self) -> str:

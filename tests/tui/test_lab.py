@@ -11,15 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from knobctl import load_catalogue
 from knobctl.errors import UsageError
 from knobctl.tui.draft import UNSET, Begun, Draft
 from knobctl.tui.lab import LARGE, SMALL, Lab, floor_in_force, lab_of
 from knobctl.tui.screens.lab import LabScreen
 from tests.evidence.recordings import CATALOGUE, SHIPPED, WITHOUT_RECENCY, read
+from tests.knobs.foreign import write_foreign_schema
 from tests.tui.persons import sit_down
 from tests.tui.pictures import assert_picture
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.tui.desks import Desk
     from tests.tui.persons import Person
 
@@ -118,6 +122,27 @@ def test_without_a_floor_or_a_ranker_there_is_no_lab() -> None:
     assert floor_in_force(CATALOGUE, {}) == Fraction("0.3")
     assert floor_in_force(CATALOGUE, {"retrieval_min_score": 0.7, "no_such": 1}) == Fraction("0.7")
     assert lab_of(draft().put("rrf_k", UNSET), CATALOGUE, now=None, recording=None).view.now is None
+
+
+def test_another_engine_s_scale_has_steps_of_its_own(tmp_path: Path) -> None:
+    """A raw sum of ranks from 0: the best score is 1/60, and the floor moves by parts of that."""
+    floor = {"default": 0.01, "role": "floor.fused", "scale": "rrf_raw"}
+    constant = {"default": 60, "role": "fusion.k", "first_rank": 0}
+    bounds = {"type": "number", "minimum": 0, "maximum": 1}
+    schema = write_foreign_schema(
+        tmp_path,
+        cutoff={**bounds, "x-knob": floor},
+        constant={"type": "integer", "minimum": 0, "maximum": 1000, "x-knob": constant},
+    )
+    foreign = load_catalogue(schema)
+    made = lab_of(draft(), foreign, now=None, recording=read(SHIPPED))
+    assert made.view.reached.best_score == Fraction(1, 60)
+    assert (made.unit, made.moved(SMALL).view.floor) == (Fraction(1, 10_000), Fraction("0.0101"))
+    assert made.moved(10**6).view.floor == Fraction("0.0166")
+    assert made.typed("1/80").taken().literals == {"cutoff": "0.0125"}
+    with pytest.raises(UsageError, match="above 1/60"):
+        made.typed("0.3")
+    assert made.view.evidence is None
 
 
 # On the screen.
