@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from knobctl.cli.last_pushes import finish_pushes
 from knobctl.errors import ExitCode, InputError, UsageError, gravest
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from knobctl.tui.app import KnobctlApp
     from knobctl.tui.keymap import Keymap
     from knobctl.tui.workplace import Workplace
+
+TURN_S: Final = 0.001
+"""How long a thread that reads keeps the interpreter from the one that draws, which needs it several times for a key."""
 
 
 def assert_terminal() -> None:
@@ -64,6 +67,7 @@ def run_app(session: Session, workplace: Workplace, theme: str | None, *, served
 
     chosen = themes.named(theme).name if theme else _fitting(session)
     os.environ.pop("NO_COLOR", None)  # the theme obeys it; Textual would make greys of its own
+    sys.setswitchinterval(TURN_S)
     app = _made(workplace, chosen, read_keymap_file(session), served=served)
     try:
         app.run()

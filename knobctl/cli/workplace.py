@@ -84,13 +84,15 @@ class SessionWorkplace:
             self._begun = repository
             return session.filing_and_live(repository, files)
 
-        repository = session.repository((self.where.path,), filing=filing)
+        try:
+            repository = session.repository((self.where.path,), filing=filing)
+        finally:
+            self._begun = None
         return chosen_of(session, repository, None)[0]
 
-    def progress(self) -> tuple[int, int]:
-        """See `Workplace.progress`."""
-        begun = self._begun
-        return (begun.files, begun.listed) if begun else (0, 0)
+    def begun(self) -> Repository | None:
+        """See `Workplace.begun`."""
+        return self._begun
 
     def fleet(self) -> Document | None:
         """See `Workplace.fleet`."""

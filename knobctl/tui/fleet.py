@@ -33,6 +33,8 @@ class Mark(IntEnum):
     """The engine holds a set, and no document asks for it."""
     NO_TENANT = 64
     """A file that cannot be read, or a name that can be no tenant's: it can be looked at, not opened."""
+    UNRESOLVED = 128
+    """Its layers may not have been read yet, so that nobody knows what it comes to."""
 
 
 class State(StrEnum):
@@ -102,8 +104,7 @@ _STATES: Final = (
     (Mark.JUDGED, State.OK),
 )
 _BY_MARKS: Final = tuple(
-    next((state for mark, state in _STATES if marks & mark), State.WAITING)
-    for marks in range(2 * Mark.NO_TENANT)
+    next((state for mark, state in _STATES if marks & mark), State.WAITING) for marks in range(256)
 )
 
 
@@ -311,7 +312,7 @@ class Fleet:
     def tally(self) -> dict[State, int]:
         """How many rows are in each state."""
         found = dict.fromkeys(State, 0)
-        for marks in range(2 * Mark.NO_TENANT):
+        for marks in range(len(_BY_MARKS)):
             number = self.marks.count(marks)
             if number:
                 found[_BY_MARKS[marks]] += number

@@ -97,6 +97,8 @@ class FleetLines:
         return state.value, ROLES[state]
 
     def _set(self, row: int) -> tuple[str, Role]:
+        if self.fleet.marks[row] & Mark.UNRESOLVED:
+            return _NOT_KNOWN
         if self.fleet.marks[row] & (Mark.UNMANAGED | Mark.NO_TENANT):
             return _NOT_SET
         return str(self.fleet.counts[row]), ""
@@ -104,6 +106,8 @@ class FleetLines:
     def _value(self, row: int, knob: str) -> tuple[str, Role]:
         if self.fleet.marks[row] & Mark.NO_TENANT:
             return _NOBODY_KNOWS
+        if self.fleet.marks[row] & Mark.UNRESOLVED:
+            return _NOT_KNOWN
         value = self.fleet.value(row, knob)
         return _NOT_SET if value is None else (spelled(value), "")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait
 from dataclasses import dataclass
 from math import nan
 from time import perf_counter
@@ -13,8 +13,9 @@ from knobctl.changes.preparing import validated
 from knobctl.checks.one_by_one import OneByOne
 from knobctl.tui.closer import Closer, Looking, at_stranger
 from knobctl.tui.fleet import Chunk, Fleet, Mark
-from knobctl.tui.fleet_steps import Judging, LiveReading, row_steps, strangers
+from knobctl.tui.fleet_steps import Judging, LiveReading, row_steps, rows_so_far, strangers
 from knobctl.tui.ui import tell
+from knobctl.tui.working import begun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,9 +36,11 @@ WAIT_S: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The documents are read; their rows come."""
+    """Documents are read; their rows come."""
 
     repository: Repository
+    is_whole: bool = True
+    """Whether all of them are read; if not, some come before that, to be replaced."""
 
 
 class FleetReading:
@@ -88,33 +91,42 @@ class FleetReading:
         )
 
     def _rows(self) -> Iterator[str | Begun | Chunk]:
-        workplace = self._screen.workplace
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            opened = pool.submit(workplace.repository)
-            while not opened.done():
-                try:
-                    opened.result(timeout=WAIT_S)
-                except TimeoutError:
-                    read, of = workplace.progress()
-                    yield f"read {read:,} of {of:,}" if read < of else "reading"
-            repository = opened.result()
+        workplace, seen = self._screen.workplace, 0
+        opened = begun(workplace.repository)
+        while not wait((opened,), timeout=WAIT_S).done:
+            opening = workplace.begun()
+            if opening is None:
+                yield "reading"
+                continue
+            if not seen:
+                yield Begun(opening, is_whole=False)
+            yield f"read {opening.files:,} of {max(opening.listed, opening.files):,}"
+            seen, chunk = rows_so_far(opening, seen)
+            yield chunk
+        repository = opened.result()
         # What is kept as long as the session is not looked through again and again for garbage.
         gc.freeze()
         yield Begun(repository)
         yield from row_steps(repository)
 
     def _take(self, step: str | Begun | Chunk) -> None:
-        screen = self._screen
         match step:
             case str():
                 self._phase = step
             case Begun():
-                self._repository = step.repository
-                self._coming = Fleet(step.repository.catalogue)
-                if not len(screen.fleet):
-                    screen.take_fleet(self._coming)
+                self._begin_rows(step)
             case Chunk():
                 self._add(step)
+
+    def _begin_rows(self, step: Begun) -> None:
+        screen = self._screen
+        self._coming = Fleet(step.repository.catalogue)
+        if step.is_whole:
+            self._repository = step.repository
+        elif screen.fleet.names:
+            return  # those of before are better than half of them
+        if not screen.fleet.names:
+            screen.take_fleet(self._coming)
 
     def _add(self, chunk: Chunk) -> None:
         coming = self._coming

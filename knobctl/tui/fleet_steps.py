@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.filed import FiledDocument
 from knobctl.documents.kinds import TENANT_NAME
+from knobctl.documents.model import Kind
 from knobctl.engine.interface import NotOfferedError
 from knobctl.engine.reading import read_arriving
 from knobctl.errors import EngineError
@@ -40,6 +41,19 @@ def row_steps(repository: Repository) -> Iterator[Chunk]:
     while some := list(islice(tenants, STEP)):
         yield Chunk(map(rows.row, some), catalogue)
     yield Chunk(_torn(repository), catalogue)
+
+
+def rows_so_far(begun: Repository, before: int) -> tuple[int, Chunk]:
+    """The tenants among the documents that were read since so many of them had been; their layers may be missing yet.
+
+    Returns:
+        How many documents there are now, and the rows.
+    """
+    some = begun.judged[before : before + 5 * STEP]
+    marks = int(Mark.UNRESOLVED)
+    tenants = (one for one in some if one.kind is Kind.TENANT and TENANT_NAME.match(one.name))
+    rows = (Row(one.name, one.source, NOBODY, {}, marks) for one in tenants)
+    return before + len(some), Chunk(rows, begun.catalogue)
 
 
 class _Rows:

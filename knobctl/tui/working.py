@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from contextlib import contextmanager
+from threading import Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from textual.dom import DOMNode
@@ -16,6 +18,20 @@ if TYPE_CHECKING:
     from textual.worker import Worker
 
 T = TypeVar("T")
+
+
+def begun(question: Callable[[], T]) -> Future[T]:
+    """Ask in a thread that nobody waits for when the program ends: what it reads may take minutes."""
+    answer: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            answer.set_result(question())
+        except BaseException as error:  # noqa: BLE001  it is raised where the answer is taken
+            answer.set_exception(error)
+
+    Thread(target=work, daemon=True).start()
+    return answer
 
 
 class Working(DOMNode):

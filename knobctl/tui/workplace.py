@@ -94,8 +94,8 @@ class Workplace(Protocol):
     def subject(self, tenant: str) -> Subject:
         """A tenant with its document, its fleet and the repository around it."""
 
-    def progress(self) -> tuple[int, int]:
-        """How many files were read, and of how many, of the documents that are being opened now."""
+    def begun(self) -> Repository | None:
+        """The documents that are being opened now, as far as they are read; None where that is quick."""
 
     def fleet(self) -> Document | None:
         """The fleet that applies to all documents; None where each tenant has its own, or none."""

@@ -210,7 +210,7 @@ class FleetScreen(Place):
     def _show_fault(self) -> None:
         faults = self.wanted.faults
         said = line((faults[0].message, "error")) if faults else line((_HELP, "muted"))
-        self.query_one("#fault", Words).update(said)
+        self.query_one("#fault", Words).update(said, layout=False)
 
     def on_input_submitted(self) -> None:
         """Keep the filter."""

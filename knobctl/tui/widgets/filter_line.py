@@ -50,7 +50,7 @@ class FilterLine(Words):
             self._spots.append((at, at + width, word))
             parts += [(chip, "edited"), " "]
             at += width + 1
-        self.update(line(*parts, *rest))
+        self.update(line(*parts, *rest), layout=False)
 
     def on_click(self, event: events.Click) -> None:
         """Drop the word whose chip was clicked."""
