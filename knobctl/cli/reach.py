@@ -60,13 +60,12 @@ def command(
     around = surroundings(settings, tenant, paths)
     asked = Asked(floor=floor, k=rank_constant, weights=weights, depths=depths)
     reached = reach(asked_setup(around.catalogue, around.values, around.exact, asked))
-    view = floor_view(reached, around, evidence)
-    draws = plot or plain or evidence
+    view = floor_view(reached, around, evidence) if plot or plain or evidence else None
     settings.answer(
         {
             "text": lambda: (
                 plotted(settings, view, title=around.title, plain=plain)
-                if draws
+                if view
                 else reach_text(reached, title=around.title)
             ),
             "json": lambda: json.dumps(reach_json(reached, tenant=tenant, view=view), indent=2),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from knobctl.evidence.curve import RefusalCurve
     from knobctl.report.floor_view import FloorView
-    from knobctl.report.plot_parts import Mark
+    from knobctl.report.plot_marks import Mark
 
 WIDTH: Final = 860
 LEFT: Final = 190

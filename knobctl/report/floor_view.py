@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from knobctl.fusion.numbers import number_text
-from knobctl.report.plot_parts import Mark, Role
+from knobctl.report.plot_marks import Mark
+from knobctl.report.plot_parts import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from knobctl.report.plot import upright
+from knobctl.report.plot_bars import upright
 from knobctl.report.plot_parts import Ink
 from knobctl.text import visible
 

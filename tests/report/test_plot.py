@@ -14,17 +14,24 @@ from knobctl.evidence.measured import Measured
 from knobctl.fusion import Formula, Scale, Setup, exact, reach
 from knobctl.report.floor_plots import curve_rows, floor_rows, reach_rows, score_rows
 from knobctl.report.floor_view import Compared, FloorView, marks
-from knobctl.report.plot import FEW, Bar, Frame, Steps, bars, histogram, line_plot, upright
-from knobctl.report.plot_parts import (
+from knobctl.report.plot import (
+    FEW,
     GUTTER,
+    Bar,
+    Frame,
     Ink,
     Mark,
     Role,
     Scores,
+    Steps,
+    bars,
     colored_text_of,
-    label_rows,
+    histogram,
+    line_plot,
     text_of,
+    upright,
 )
+from knobctl.report.plot_marks import label_rows
 from tests.evidence.recordings import (
     SHIPPED,
     WITHOUT_RECENCY,
