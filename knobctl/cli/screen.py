@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import contextmanager
+from signal import SIGHUP, SIGINT, SIGTERM
 from typing import TYPE_CHECKING, Final
 
 from knobctl.cli.last_pushes import finish_pushes
 from knobctl.errors import ExitCode, InputError, UsageError, gravest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from knobctl.cli.session import Session
@@ -69,13 +73,25 @@ def run_app(session: Session, workplace: Workplace, theme: str | None, *, served
     os.environ.pop("NO_COLOR", None)  # the theme obeys it; Textual would make greys of its own
     sys.setswitchinterval(TURN_S)
     app = _made(workplace, chosen, read_keymap_file(session), served=served)
-    try:
-        app.run()
-    finally:
-        finished = finish_pushes(session, app.pushes)
+    with _signals_kept():
+        try:
+            app.run()
+        finally:
+            finished = finish_pushes(session, app.pushes)
     if app.crash:
         raise app.crash
     return gravest([ExitCode(app.return_code or ExitCode.OK), finished])
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Give the signals that the terminal's driver takes back what they meant."""
+    before = {number: signal.getsignal(number) for number in (SIGTERM, SIGHUP, SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _made(workplace: Workplace, theme: str, keymap: Keymap, *, served: bool) -> KnobctlApp:

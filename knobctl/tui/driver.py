@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 from contextlib import suppress
-from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 from textual.drivers.linux_driver import LinuxDriver
@@ -14,15 +13,18 @@ from textual.drivers.linux_driver import LinuxDriver
 from knobctl.errors import ExitCode
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from knobctl.tui.app import KnobctlApp
 
 LOOK_S: Final = 1.0
 """How often it is looked whether the terminal is still there: nobody has to tell us that it went."""
-_ENDS: Final = {
+ENDS: Final = {
     signal.SIGTERM: ExitCode.TERMINATED,
     signal.SIGHUP: ExitCode.TERMINATED,
     signal.SIGINT: ExitCode.INTERRUPTED,
 }
+"""The signals that end it, and what the exit code says then."""
 
 
 class Terminal(LinuxDriver):
@@ -37,23 +39,25 @@ class Terminal(LinuxDriver):
         assert self._file is not None  # the edge opens what is closed
         self._stream = _Forgiving(self._file)
         self._file = cast("Any", self._stream)
+        self._loop = asyncio.get_running_loop()
         self._looking: asyncio.TimerHandle | None = None
 
     def start_application_mode(self) -> None:
         """Take the terminal, and hear when it is to be given back."""
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual has no types here
-        loop = asyncio.get_running_loop()
-        for number, code in _ENDS.items():
-            loop.add_signal_handler(number, self._lost, code)
-        self._look(loop)
+        for number in ENDS:
+            signal.signal(number, self._heard)
+        self._look()
 
     def stop_application_mode(self) -> None:
-        """Give the terminal back."""
+        """Give the terminal back, for an editor or for good.
+
+        A hang-up comes twice, from the terminal and from the shell: what is still being finished then
+        must not die of the second one. So only Ctrl-C gets its usual meaning back here.
+        """
         if self._looking:
             self._looking.cancel()
-        loop = asyncio.get_running_loop()
-        for number in _ENDS:
-            loop.remove_signal_handler(number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         super().stop_application_mode()
 
     def run_input_thread(self) -> None:
@@ -63,11 +67,15 @@ class Terminal(LinuxDriver):
         except OSError:
             self._app.call_later(self._lost)
 
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _look(self) -> None:
         if os.isatty(self.fileno) and self._stream.isatty():
-            self._looking = loop.call_later(LOOK_S, partial(self._look, loop))
+            self._looking = self._loop.call_later(LOOK_S, self._look)
         else:
             self._lost()
+
+    def _heard(self, number: int, _frame: FrameType | None) -> None:
+        with suppress(RuntimeError):  # the loop is closed: it is ending already
+            self._loop.call_soon_threadsafe(self._lost, ENDS[signal.Signals(number)])
 
     def _lost(self, code: ExitCode = ExitCode.TERMINATED) -> None:
         cast("KnobctlApp", self._app).lost(code)
