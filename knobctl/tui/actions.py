@@ -387,6 +387,15 @@ ACTIONS: Final = (
         footer=False,
     ),
     Action(
+        id="confirm",
+        keys=("enter",),
+        title="push",
+        help="Push what is shown, once all is acknowledged; in production the tenant id is typed instead.",
+        places=(PLAN,),
+        danger=Danger.PUSH,
+        command="confirm",
+    ),
+    Action(
         id="acknowledge",
         keys=("a",),
         title="acknowledge",
@@ -435,15 +444,6 @@ ACTIONS: Final = (
         places=(PLAN,),
         command="replan",
         footer=False,
-    ),
-    Action(
-        id="confirm",
-        keys=("enter",),
-        title="push",
-        help="Push what is shown, once all is acknowledged; in production the tenant id is typed instead.",
-        places=(PLAN,),
-        danger=Danger.PUSH,
-        command="confirm",
     ),
     Action(
         id="plan_again",

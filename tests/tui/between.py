@@ -50,13 +50,15 @@ class Between(CuttingProxy):
 
 
 @contextmanager
-def engine_behind(desk: Desk, *, clearance: int = 4) -> Iterator[tuple[Between, dict[str, Any]]]:
+def engine_behind(
+    desk: Desk, *, kind: type[Between] = Between
+) -> Iterator[tuple[Between, dict[str, Any]]]:
     """Serve the engine of a desk; gives what stands before it, and the options that lead there."""
     store = desk.folder / "engine.db"
     service = open_service(f"embedded:{store}", load_catalogue(), clock=lambda: datetime.now(UTC))
-    token = service.new_token(Caller(subject="anna", clearance=clearance, tenants=None))
+    token = service.new_token(Caller(subject="anna", clearance=4, tenants=None))
     file = desk.write("../home/token", token)
     file.chmod(0o600)
-    with served(service) as address, Between(address) as between:
+    with served(service) as address, kind(address) as between:
         yield between, {"engine": between.url, "token_file": file}
     service.close()

@@ -254,7 +254,7 @@ class PlanScreen(Place):
     def _wrapped(self, text: str) -> list[str]:
         """A text in lines that fit behind sign and box."""
         width = self.query_one(Lines).content_size.width or self.size.width
-        return wrap(shown(text), max(20, width - 12)) or [""]
+        return wrap(shown(text), max(20, width - 9)) or [""]
 
     def _box(self, one: Concern) -> tuple[str, Role]:
         if one.kind is Kind.STOP:
@@ -371,10 +371,12 @@ class PlanScreen(Place):
         return at.due.change.knob if at.due and at.due.change.knob in known else None
 
     def action_next_concern(self) -> None:
-        """Go to the next line that is to be acknowledged."""
-        left = self.left
-        numbers = [number for number, one in enumerate(self._lines) if one.concern in left]
-        table = self.query_one(Lines)
+        """Go to the next line that is to be acknowledged; where none is left, between the lines and the field."""
+        table, field = self.query_one(Lines), self.query_one(TypedName)
+        numbers = [number for number, one in enumerate(self._lines) if one.concern in self.left]
+        if not numbers and field.display and not field.has_focus:
+            self._open_field()
+            return
         table.focus()
         at = table.highlighted if table.highlighted is not None else -1
         following = [number for number in numbers if number > at] or numbers
@@ -427,17 +429,26 @@ class PlanScreen(Place):
 
     def action_confirm(self) -> None:
         """Push, where no name has to be typed."""
-        if self.is_open and not self.knobctl.is_burst():
+        if self._is_meant():
             self._push()
 
     def on_typed_name_typed(self, event: TypedName.Typed) -> None:
         """Push, once the name is whole."""
-        if not (self.is_open and event.is_whole) or self.knobctl.is_burst():
+        if not (event.is_whole and self._is_meant()):
             return
         with self.telling():
             self.knobctl.armed()
             if not self._why_not():
                 self._push()
+
+    def _is_meant(self) -> bool:
+        """Whether the key that confirms was pressed at the plan, alone; told where it was not."""
+        if self.is_open and not self.knobctl.is_burst():
+            return True
+        tell(
+            self.app, "that key came too soon to be meant for this plan; press it again", "warning"
+        )
+        return False
 
     def _push(self) -> None:
         from knobctl.tui.screens.push import PushScreen
