@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass
-from operator import getitem
 from sys import intern
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from knobctl.engine.answers import NonsenseError, no_constant, parse_object
+from knobctl.engine.answers import NonsenseError, parse_object
 from knobctl.engine.interface import NOTHING, LiveSet
 from knobctl.engine.wire import knob_value, list_field, live_set, read_config, text_field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
-    from knobctl.knobs import Catalogue, Knob, KnobValue
+    from knobctl.knobs import Catalogue, KnobValue
 
     Meaning: TypeAlias = tuple[Mapping[str, KnobValue], Mapping[str, Any]]
     """The set, and what the schema does not know; see `read_config`."""
 
 REMEMBERED: Final = 1 << 13
-"""How many configs, shapes of one, and values of a knob are kept in mind: most fleets have far fewer."""
+"""How many configs, and orders of their fields, are kept in mind: most fleets have far fewer."""
 LONGEST_CONFIG: Final = 1 << 10
 """Characters of a config that is kept in mind: no engine fills the memory."""
-LONGEST_VALUE: Final = 32
-"""As much, of a value."""
-MUCH: Final = 2 << 20
-"""From so many characters of configs on the quicker parser is worth the 40 ms that loading it takes."""
-_KINDS: Final = frozenset({str, int, float})
+MOST_FIELDS: Final = 1 << 16
+"""How many fields are: knobs with a value."""
+LONGEST_FIELD: Final = 80
+"""Characters of one."""
 _TEXT: Final = r'"([^"\\\x00-\x1f]*)"'
 _SET: Final = re.compile(
     r'\{"config": ?(\{[^}]*\})'
@@ -41,37 +37,23 @@ _STEP: Final = _SET.groups + 1
 _HEAD: Final = re.compile(r'\{"configs": ?\[')
 _TAIL: Final = re.compile(rf'\](?:, ?"nextPageToken": ?{_TEXT})?\}}')
 _BETWEEN: Final = frozenset({",", ", "})
-_decoded: Final = json.JSONDecoder(parse_constant=no_constant).decode
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What all configs share that have the same plain fields, with values of the same types."""
-
-    knobs: tuple[Knob, ...]
-    names: tuple[str, ...]
-    """Their canonical names, in the order of the schema."""
-    meanings: tuple[dict[Any, KnobValue], ...]
-    """For each knob the canonical values of those that came so far; never a zero, which has a sign."""
-    texts: int
-    """How many texts such a config holds, names included."""
 
 
 class SetReader:
     """Reads pages of sets as `live_set` does, and as strictly.
 
-    A page that is laid out as usual is cut into its sets, and of these only configs are parsed that
-    were not seen before. What is plain in one (known knobs in the order of the schema, values that they
-    take) goes a short way. Everything else is left to `live_set`.
+    A page that is laid out as usual is cut into its sets, and a config that was not seen before into its
+    fields: what each means is known from before. What is not plain (unknown knobs, another order than
+    that of the schema, values that a knob does not take) is left to `live_set`.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self._places = {knob.name: place for place, knob in enumerate(catalogue)}
         self._known: dict[str, Meaning] = {}
-        self._shapes: dict[tuple[object, ...], Shape] = {}
-        self._meanings: dict[tuple[str, type], dict[Any, KnobValue]] = {}
-        self._parsed = 0
+        self._fields: dict[str, tuple[str, KnobValue]] = {}
+        """By its text, a knob's canonical name and value; never a zero, which has a sign."""
+        self._orders: set[tuple[str, ...]] = set()
 
     def page(self, body: bytes, strictly: Callable[[bytes], dict[str, Any]]) -> dict[str, Any]:
         """Read a page of List: its `configs` are sets then, all else is as it came.
@@ -129,13 +111,8 @@ class SetReader:
     def _meaning(self, text: str) -> Meaning | None:
         """Work out what a config means; None where it is not strictly JSON."""
         try:
-            config = self._config(text)
-            meaning = self._plain(config, text)
-            if meaning is None and self._learned(config):
-                meaning = self._plain(config, text)
-            if meaning is None:
-                meaning = read_config(parse_object(text.encode()), self._catalogue)
-        except (ValueError, RecursionError):
+            meaning = self._plain(text) or read_config(parse_object(text.encode()), self._catalogue)
+        except NonsenseError:
             return None
         if len(text) <= LONGEST_CONFIG:
             if len(self._known) >= REMEMBERED:
@@ -143,66 +120,44 @@ class SetReader:
             self._known[text] = meaning
         return meaning
 
-    def _config(self, text: str) -> dict[str, Any]:
-        """Parse a config without looking for keys that stand there twice."""
-        self._parsed += len(text)
-        if self._parsed < MUCH:
-            config: dict[str, Any] = _decoded(text)
-            return config
-        from pydantic_core import from_json
-
-        config = from_json(text, allow_inf_nan=False, cache_strings="keys")
-        return config
-
-    def _plain(self, config: Mapping[str, Any], text: str) -> Meaning | None:
-        """Read a config if it is plain and looks like others.
-
-        Each text has two quotes. A parser that drops what stands there twice drops a key with it: then
-        there are more quotes than the texts that were read have. Quotes in texts only add to them.
-        """
-        values = config.values()
+    def _plain(self, text: str) -> Meaning | None:
+        """Read a config if it is plain. Where each of its pieces is a field, so that no comma stands in one, it is JSON."""
+        pieces = text[1:-1].split(",")
         try:
-            shape = self._shapes[*config, *map(type, values)]
-            meant: Iterator[KnobValue] = map(getitem, shape.meanings, values)
-            knobs = dict(zip(shape.names, meant, strict=False))
-        except (LookupError, TypeError):
+            knobs = dict(map(self._fields.__getitem__, pieces))
+        except KeyError:
+            if len(self._fields) >= MOST_FIELDS:
+                self._fields.clear()
+            if not all(piece in self._fields or self._learned(piece) for piece in pieces):
+                return None
+            knobs = dict(map(self._fields.__getitem__, pieces))
+        order = tuple(knobs)
+        if len(order) < len(pieces) or (order not in self._orders and not self._is_order(order)):
             return None
-        return (knobs, NOTHING) if text.count('"') == 2 * shape.texts else None
+        return knobs, NOTHING
 
-    def _learned(self, config: Mapping[str, Any]) -> bool:
-        """Work out what values mean, as `read_config` does, and keep it in mind if they are plain."""
-        shape = self._shape(config)
-        if not shape:
+    def _learned(self, piece: str) -> bool:
+        """Work out what a field means, as `read_config` does, and keep it in mind if it is plain."""
+        try:
+            ((name, raw),) = parse_object(f"{{{piece}}}".encode()).items()
+        except ValueError:  # no field, or several
             return False
-        for knob, meanings, raw in zip(shape.knobs, shape.meanings, config.values(), strict=True):
-            value = knob_value(knob, raw)
-            if not value or value == knob.unset or len(str(raw)) > LONGEST_VALUE:
-                return False
-            if len(meanings) >= REMEMBERED:
-                meanings.clear()
-            meanings[raw] = knob.canonical(value)
-        if len(self._shapes) >= REMEMBERED:
-            self._shapes.clear()
-        self._shapes[*config, *map(type, config.values())] = shape
+        knob = self._catalogue.by_any_name.get(name)
+        value = knob_value(knob, raw) if knob else None
+        if not knob or not value or value == knob.unset or len(piece) > LONGEST_FIELD:
+            return False
+        self._fields[piece] = knob.name, knob.canonical(value)
         return True
 
-    def _shape(self, config: Mapping[str, Any]) -> Shape | None:
-        """The shape of a config; None if it has none that is plain."""
-        knobs = [self._catalogue.by_any_name.get(name) for name in config]
-        kinds = [type(raw) for raw in config.values()]
-        known = tuple(knob for knob in knobs if knob)
-        places = [self._places[knob.name] for knob in known]
-        if len(known) < len(knobs) or places != sorted(set(places)) or not _KINDS.issuperset(kinds):
-            return None
-        return Shape(
-            knobs=known,
-            names=tuple(knob.name for knob in known),
-            meanings=tuple(
-                self._meanings.setdefault((knob.name, kind), {})
-                for knob, kind in zip(known, kinds, strict=True)
-            ),
-            texts=len(kinds) + kinds.count(str),
-        )
+    def _is_order(self, names: tuple[str, ...]) -> bool:
+        """Whether names of knobs stand in the order of the schema; kept in mind."""
+        places = [self._places[name] for name in names]
+        if places != sorted(places):
+            return False
+        if len(self._orders) >= REMEMBERED:
+            self._orders.clear()
+        self._orders.add(names)
+        return True
 
     def _listed(self, item: Any) -> LiveSet:  # noqa: ANN401  any JSON may come
         if not isinstance(item, dict):
