@@ -111,6 +111,15 @@ ACTIONS: Final = (
         footer=False,
     ),
     Action(
+        id="zoom",
+        keys=("z",),
+        title="zoom",
+        help="Give the panel that has the focus the room of all of them; again gives it back.",
+        places=(EVERYWHERE,),
+        command="zoom",
+        footer=False,
+    ),
+    Action(
         id="twin",
         keys=("Y",),
         title="as command",

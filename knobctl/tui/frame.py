@@ -163,6 +163,7 @@ class Frame(InOrder, Working):
         if refusal:
             tell(self, refusal, "warning")
             return
+        place.make_room(action)
         name = f"action_{id_}"
         code = getattr(place, name, None) or getattr(self, name)
         with self.telling():

@@ -209,6 +209,24 @@ def test_the_fleet_is_a_key_away_from_everywhere(desk: Desk) -> None:
     sit_down(desk, act)
 
 
+def test_a_panel_is_given_the_room_of_all(desk: Desk) -> None:
+    """The frame stays, and with it the word PROD; what needs another panel gets it."""
+
+    async def act(person: Person) -> None:
+        await person.press("enter", "tab", "z")
+        assert "PROD" in person.header
+        assert "rrf_weight_vector" not in person.picture
+        await person.press("z")
+        assert "rrf_weight_vector" in person.picture
+        await person.press("escape", "z")
+        assert "acme.yaml" not in person.picture
+        await person.press("down", "slash", *"delt")
+        assert "acme" not in person.picture
+        assert "delta.yaml" in person.picture
+
+    sit_down(desk, act, production=True)
+
+
 def test_an_unknown_tenant_is_told_in_words(desk: Desk) -> None:
     """With the nearest one."""
 

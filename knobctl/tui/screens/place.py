@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from textual.app import ComposeResult
+    from textual.widget import Widget
 
     from knobctl.tui.actions import Action
     from knobctl.tui.app import KnobctlApp
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 LEAST: tuple[int, int] = (60, 16)
 """Columns and rows that a place needs; below that a line says which command does the same."""
+_MOVES = ("down", "up", "page_down", "page_up", "top", "bottom")
+_FRAME = ("header", "footer", "hint")
 ALWAYS = ("help", "commands", "quit")
 """What the footer shows at its end whatever the width."""
 
@@ -148,6 +151,26 @@ class Place(Screen[None], Working):
         if not (tenant or self.tenant):
             raise UsageError("name the tenant: :lab TENANT")
         self.app.push_screen(LabScreen(tenant or self.tenant))
+
+    def make_room(self, action: Action) -> None:
+        """Give all panels their room again for an action that may need another one."""
+        if action.id not in _MOVES and self.PLACE in action.places and self.query(".-zoom"):
+            self.action_zoom()
+
+    def action_zoom(self) -> None:
+        """Give the panel that has the focus the room of all, or all theirs again; the frame stays."""
+        aside, zoomed = self.query(".-aside"), self.query(".-zoom")
+        if zoomed:
+            aside.remove_class("-aside")
+            zoomed.remove_class("-zoom")
+            return
+        panel = self.focused
+        while panel is not None and panel is not self:
+            panel.add_class("-zoom")
+            others = panel.siblings
+            for other in others:
+                other.set_class(other.id not in _FRAME, "-aside")
+            panel = cast("Widget | None", panel.parent)
 
     def action_twin(self) -> None:
         """Show the command line that does the same."""
