@@ -250,6 +250,39 @@ def test_no_command_confirms_in_production(desk: Desk) -> None:
     assert desk.knobs("acme") == LIVE
 
 
+def test_a_command_confirms_what_was_seen(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`:confirm` is as good as Enter, at once: whoever types it has seen the plan."""
+    acme(desk)
+
+    async def act(planner: Planner) -> None:
+        await planner.plan(mmr_lambda="0.6")
+        await planner.acknowledge_all()
+        monkeypatch.setattr(plan_module, "MOMENT_S", 3_600.0)
+        await planner.say("confirm")
+        assert (await planner.pushed()).push.is_good
+
+    planning(desk, act)
+
+
+def test_a_key_for_what_lay_above_confirms_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second Enter that was meant for a box that is closed already waits too."""
+    acme(desk)
+
+    async def act(planner: Planner) -> None:
+        await planner.plan(mmr_lambda="0.6")
+        await planner.acknowledge_all()
+        monkeypatch.setattr(plan_module, "MOMENT_S", 3_600.0)
+        await planner.say("theme knobctl-light")
+        await planner.press("enter", "enter")
+        assert isinstance(planner.app.screen, PlanScreen)
+        assert "came too soon" in planner.told
+
+    planning(desk, act)
+    assert desk.knobs("acme") == LIVE
+
+
 def test_what_was_typed_ahead_confirms_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan that nobody had the time to read is not confirmed."""
     acme(desk, FILE.replace("0.7", "0.5") + "  rrf_k: 50\n")

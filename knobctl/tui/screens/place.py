@@ -117,7 +117,9 @@ class Place(Screen[None], Working):
 
     def refresh_frame(self) -> None:
         """Draw header, footer and hint anew; call it where what can be done changed."""
-        if not self.is_mounted:
+        if not (
+            self.is_mounted and self.query(Header)
+        ):  # it is not there yet, or taken away by now
             return
         app, where = self.knobctl, self.workplace.where
         badge = app.arming.badge(self.workplace.now())

@@ -99,7 +99,7 @@ class PlanScreen(Place):
         """Begin to wait again: keys for what lay above it are not for the plan. With another reason it is another plan."""
         super().on_screen_resume()
         found, arming = self._found, self.knobctl.arming
-        if found is None:
+        if found is None or not self.query(Lines):  # it is being taken away: it was confirmed
             return
         if (found.wanted.reason, found.wanted.ticket) != (arming.reason, arming.ticket):
             self._plan()
@@ -168,7 +168,7 @@ class PlanScreen(Place):
         number = self._waits
 
         def opened() -> None:
-            if self._waits == number and self._found:
+            if self._waits == number and self._found and self.query(Lines):
                 self.is_open = True
                 self._open_field()
 
@@ -177,7 +177,7 @@ class PlanScreen(Place):
     def _draw(self) -> None:
         """Draw all of it anew."""
         found, seen = self._found, self._seen
-        if found is None or seen is None:
+        if found is None or seen is None or not self.query(Lines):
             return
         self._draw_about()
         others = [one for one in self._concerns if one.knob is None]
@@ -201,7 +201,7 @@ class PlanScreen(Place):
 
     def _draw_about(self) -> None:
         """Say what it is about; as time goes on, how old it is."""
-        if self._found:
+        if self._found and self.query(Lines):
             now = self.workplace.now()
             self.query_one("#about", Words).update(
                 lines(

@@ -54,7 +54,7 @@ class PushScreen(Place):
 
     def moved(self, push: Push) -> None:
         """See `Place.moved`."""
-        if push is not self.push or not self.is_mounted:
+        if push is not self.push or not self.query("#steps"):
             return
         engine = push.found.proposal.plan.engine
         self.query_one("#about", Words).update(
