@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -105,6 +106,13 @@ class TenantJudge:
         self.live = live
         self.catalogue: Catalogue = repository.catalogue
         self.today = today
+
+    def beside(self, live: LiveSet | None) -> TenantJudge:
+        """The same tenant beside another live set; nothing of its files is looked at again."""
+        other = copy(self)
+        other.live = live
+        other.__dict__.pop("now", None)
+        return other
 
     @cached_property
     def effective(self) -> Effective | None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from knobctl.tui.judging import Judgement, TenantJudge
 
 _NAMED: Final = 3
+_MOST: Final = 240
+"""So many characters of what is wrong with a document: the rest stands in its file."""
 
 
 def state_lines(
@@ -55,10 +57,10 @@ def _obstacles(
 ) -> Iterator[tuple[str, str]]:
     if unread:
         yield "x", unread
-    if unheard:
-        yield "!", f"{unheard}; the draft is kept, R asks again"
     for trouble in judge.troubles[:2]:
-        yield "x", f"{trouble.message}; o opens the file"
+        yield "x", f"it cannot be edited, o opens the file: {trouble.message[:_MOST]}"
+    if unheard and not judge.troubles:
+        yield "!", f"{unheard}; the draft is kept, R asks again"
     if judge.subject.document is None and judge.unreadable:
         yield (
             "!",
@@ -78,6 +80,8 @@ def _moves(judgement: Judgement) -> Iterator[tuple[str, str]]:
     moved = judgement.moved
     if judgement.draft.is_empty:
         return
+    for name in judgement.understood.strangers[:_NAMED]:
+        yield "!", f"the schema has no {name} any more; b takes its edit out of the draft"
     if moved.base:
         what = _some(moved.repo) or "its document"
         yield (

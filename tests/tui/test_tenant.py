@@ -477,6 +477,47 @@ def test_a_tenant_whose_document_has_errors_cannot_be_edited(desk: Desk) -> None
     sit_down(desk, at("fjord", act))
 
 
+@pytest.mark.parametrize("name", ["Bad Name", "../x", "a\u202eb", "x" * 80])
+def test_a_tenant_whose_name_can_be_none_says_so_and_cannot_be_edited(
+    desk: Desk, name: str
+) -> None:
+    """Nor does its name reach the screen as it is."""
+    desk.write("odd/x.yaml", f"tenant: {json.dumps(name)}\nknobs: {{}}\n")
+    desk.write("odd/acme.yaml", "tenant: acme\n")
+
+    async def act(person: Person) -> None:
+        person.app.push_screen(TenantScreen(name))
+        await person.press()
+        assert unseen(person.picture.replace("\n", "")) == []
+        assert "o opens the file" in screen_state(person)
+        await person.press("e", "x", "plus")
+        assert "cannot be edited here" in person.told
+        assert entries(person) == {}
+
+    sit_down(desk, act, path="odd", size=(100, 30))
+
+
+def test_an_edit_of_a_knob_that_is_gone_is_told_and_taken_out_by_hand(desk: Desk) -> None:
+    """The schema may have lost it since; the draft is not written before."""
+
+    async def edit(person: Person) -> None:
+        await person.press("e", *"0.2", "enter")
+
+    async def look(person: Person) -> None:
+        assert "the schema has no gone_knob any more" in screen_state(person)
+        await arm(person)
+        await person.press("w")
+        assert "it cannot be written: the schema has no gone_knob any more" in person.told
+        await person.press("b")
+        assert "gone_knob" not in screen_state(person)
+        assert entries(person) == {}
+
+    sit_down(desk, at("fjord", edit))
+    (path,) = drafts(desk)
+    path.write_bytes(path.read_bytes().replace(b"retrieval_min_score", b"gone_knob"))
+    again(desk, at("fjord", look))
+
+
 def test_a_locked_knob_has_its_sign_and_is_not_edited(desk: Desk) -> None:
     """The schema asks for more than the caller has."""
     schema = write_foreign_schema(

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from knobctl.changes.single import Subject
     from knobctl.engine.interface import LiveSet
     from knobctl.errors import KnobctlError
     from knobctl.tui.detail import Line
@@ -153,27 +152,30 @@ class TenantScreen(TenantEditing):
 
     def read(self) -> None:
         """Read the tenant's files, then its draft and its live set."""
-        tenant, workplace = self.tenant, self.workplace
-        self.ask("tenant", lambda: workplace.subject(tenant), self._found, failed=self._not_found)
+        tenant, workplace, live = self.tenant, self.workplace, self.live
+
+        def judge() -> TenantJudge:
+            return TenantJudge(workplace.subject(tenant), live, workplace.today())
+
+        self.ask("tenant", judge, self._found, failed=self._not_found)
 
     def _not_found(self, error: KnobctlError) -> None:
         self.unread = error.message
         self.draw()
 
-    def _found(self, subject: Subject) -> None:
+    def _found(self, judge: TenantJudge) -> None:
         self.unread = ""
-        self._judge_by(subject)
+        self._judge_by(judge.beside(self.live))
         if self.draft is None:
             self.ask(
                 "draft", lambda: self.workplace.draft(self.tenant), self._resume, failed=self._lost
             )
         self._hear_live()
 
-    def _judge_by(self, subject: Subject) -> None:
-        today = self.workplace.now().astimezone().date()
-        self.judge = TenantJudge(subject, self.live, today)
+    def _judge_by(self, judge: TenantJudge) -> None:
+        self.judge = judge
         if self.draft and self.draft.is_empty:
-            self.draft = self.judge.draft(self.workplace.engine_key)
+            self.draft = judge.draft(self.workplace.engine_key)
         self.draw()
 
     def _hear_live(self) -> None:
@@ -189,7 +191,7 @@ class TenantScreen(TenantEditing):
         self.live, self.clearance = found
         self._unheard = ""
         if self.judge:
-            self._judge_by(self.judge.whole)
+            self._judge_by(self.judge.beside(self.live))
 
     def _not_heard(self, error: KnobctlError) -> None:
         self._unheard = f"the engine could not be asked: {error.message}"
