@@ -28,7 +28,7 @@ LOOK_S: Final = 0.02
 UNHURRIED_S: Final = 0.08
 PROMPT: Final = "shell>"
 _FLAGS: Final = "#{alternate_on} #{mouse_any_flag} #{cursor_flag}"
-_MAIN: Final = "from knobctl.cli.main import main; main()"
+MAIN: Final = "from knobctl.cli.main import main; main()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class Tmux:
 
 @contextmanager
 def terminal(
-    folder: Path, *, width: int = 80, height: int = 24, home: Path | None = None, **variables: str
+    folder: Path, *, width: int = 80, height: int = 24, main: str = MAIN, **variables: str
 ) -> Iterator[Tmux]:
     """Open a terminal with a shell in a folder, and an empty home beside the folder.
 
@@ -198,15 +198,15 @@ def terminal(
         folder: The working folder.
         width: In columns.
         height: In rows.
-        home: Where what the user keeps lies; beside the folder unless given.
+        main: What `knobctl` runs.
         variables: What the environment says besides.
     """
     assert shutil.which("tmux"), "these tests drive a real terminal: install tmux"
-    home = home or folder.with_name(f"{folder.name}-home")
+    home = folder.with_name(f"{folder.name}-home")
     home.mkdir(exist_ok=True)
     # A path of a socket may have about a hundred characters: less than folders of tests have.
     with tempfile.TemporaryDirectory(prefix="tmux-") as place:
-        environment = _environment(Path(place), home) | variables
+        environment = _environment(Path(place), home, main) | variables
         tmux = Tmux(Path(place) / "socket", environment)
         # What tmux starts the shell with would take the prompt out of the environment.
         shell = ["exec", "env", f"PS1={PROMPT}", "bash", "--norc", "--noprofile"]
@@ -237,12 +237,13 @@ def ended(process: int) -> bool:
     return False
 
 
-def _environment(place: Path, home: Path) -> dict[str, str]:
+def _environment(place: Path, home: Path, main: str) -> dict[str, str]:
     """An environment of a user who has set nothing; `knobctl` is the code under test."""
     program = place / "bin" / "knobctl"
     program.parent.mkdir()
     program.write_text(
-        f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c "{_MAIN}" "$@"\n', encoding="utf-8"
+        f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c {shlex.quote(main)} "$@"\n',
+        encoding="utf-8",
     )
     program.chmod(0o755)
     folders = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in _KINDS}
