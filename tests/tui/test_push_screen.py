@@ -9,6 +9,7 @@ import pytest
 
 from knobctl.changes.outcomes import Outcome
 from knobctl.shipped import shipped
+from knobctl.text import INVISIBLE
 from knobctl.tui.push_view import Mark, steps
 from knobctl.tui.screens.confirm import ConfirmScreen
 from knobctl.tui.screens.plan import PlanScreen
@@ -19,7 +20,8 @@ from tests.engine.cutting import Cut
 from tests.given_engine import Fault, GivenEngine
 from tests.tui.between import engine_behind
 from tests.tui.desks import NOW
-from tests.tui.pictures import assert_picture
+from tests.tui.hostile import HOSTILE
+from tests.tui.pictures import assert_picture, strips
 from tests.tui.planning import LIVE, Planner, acme, at_once, planning
 
 if TYPE_CHECKING:
@@ -202,6 +204,35 @@ def test_an_audit_log_without_the_event_is_an_error(
 
     with engine_behind(desk) as (between, options):
         planning(desk, act, **options)
+
+
+def test_what_an_audit_log_says_is_shown_and_never_obeyed(desk: Desk) -> None:
+    """An actor and field paths of escape sequences, markup and endless lines drive neither screen nor terminal."""
+    acme(desk)
+    short = "".join(text for text in HOSTILE.values() if len(text) < 1_000)
+
+    def lie(event: dict[str, Any]) -> None:
+        event["actor"], event["type"] = short, short
+        event["changedFieldPaths"] = [*HOSTILE.values()]
+
+    async def act(planner: Planner) -> None:
+        between.changed = lie
+        await confirmed(planner)
+        screen = await planner.pushed()
+        assert marks(screen)["audit event"] is Mark.WRONG
+        assert not INVISIBLE.search(planner.picture.replace("\n", ""))
+        await planner.press("home", "pagedown", "end")
+        assert not INVISIBLE.search(planner.picture.replace("\n", ""))
+        clicks = [
+            segment.style.meta
+            for strip in strips(planner.app)
+            for segment in strip
+            if segment.style
+        ]
+        assert not any("@click" in meta for meta in clicks)
+
+    with engine_behind(desk) as (between, options):
+        planning(desk, act, size=(140, 40), **options)
 
 
 def test_a_refusal_by_the_engine_names_the_fields(desk: Desk) -> None:
