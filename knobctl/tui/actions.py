@@ -679,6 +679,14 @@ ACTIONS: Final = (
         footer=False,
     ),
     Action(
+        id="ascii",
+        title="ascii",
+        help="Draw the plots with ASCII characters, for a font without braille; again: finely.",
+        places=(LAB,),
+        command="ascii",
+        footer=False,
+    ),
+    Action(
         id="export",
         title="export",
         help="Write the plots into a new .svg file, or the numbers into a new .csv file.",

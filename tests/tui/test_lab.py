@@ -266,6 +266,10 @@ def test_the_table_has_the_same_numbers(desk: Desk) -> None:
         assert_picture("lab-table-80x24", person.picture)
         await person.press("t")
         assert "Questions that get no context" in person.picture
+        await person.say("ascii")
+        assert "0%+*****************" in person.picture
+        await person.say("ascii")
+        assert "0%┤⣀⣀⣀⣀⣀" in person.picture
 
     opened(desk, act)
 

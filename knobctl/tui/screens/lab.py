@@ -5,26 +5,19 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual.containers import Vertical, VerticalScroll
-
 from knobctl.errors import UsageError
 from knobctl.fusion.numbers import number_text
-from knobctl.report import evidence_words as words
-from knobctl.report.floor_plots import curve_rows, reach_rows, score_rows
 from knobctl.report.floor_svg import floor_svg
-from knobctl.report.floor_table import floor_csv, floor_table
-from knobctl.report.plot_parts import Ink, Role, said
+from knobctl.report.floor_table import floor_csv
 from knobctl.tui.actions import LAB, bindings_of
 from knobctl.tui.judging import TenantJudge
 from knobctl.tui.lab import LARGE, SMALL, compared, floor_in_force, lab_of
-from knobctl.tui.screens.place import Place
+from knobctl.tui.screens.lab_view import LabView
 from knobctl.tui.ui import Field, Words, line, tell
-from knobctl.tui.widgets.plot_view import PlotView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
-    from textual.app import ComposeResult
     from textual.widgets import Input
 
     from knobctl.changes.single import Subject
@@ -32,18 +25,13 @@ if TYPE_CHECKING:
     from knobctl.evidence.measured import Measured
     from knobctl.evidence.recording import Recording
     from knobctl.report.floor_view import Compared
-    from knobctl.report.plot_parts import Row
     from knobctl.tui.actions import Action
     from knobctl.tui.draft import Draft
-    from knobctl.tui.lab import Lab
-    from knobctl.tui.ui import Part
 
-HEIGHTS: Final = ((38, 11, 4), (30, 7, 3), (0, 5, 2))
-"""From how many rows of the screen on: rows of the curve, and of a panel of scores."""
 DRAWINGS: Final = (".svg", ".csv")
 
 
-class LabScreen(Place):
+class LabScreen(LabView):
     """One tenant's floor."""
 
     PLACE = LAB
@@ -77,33 +65,26 @@ class LabScreen(Place):
             draft: Its draft; the one that was kept, if none is given.
             taken: Hears of the draft that got the floor, and keeps it; without it the lab keeps it.
         """
-        super().__init__()
-        self.tenant = tenant
+        super().__init__(tenant)
         self._draft = draft
         self._taken = taken
         self._subject: Subject | None = None
-        self._lab: Lab | None = None
         self._answer: Callable[[str], object] | None = None
-
-    def body(self) -> ComposeResult:
-        """The floor in a line, the plots, the table, and a line to type in."""
-        yield Words(line(f" LAB  {self.tenant}  reading ..."), id="lab-floor")
-        with VerticalScroll(id="lab-plots", can_focus=True):
-            with Vertical(id="lab-measured"):
-                yield PlotView(id="lab-curve")
-                yield PlotView(id="lab-scores")
-            with Vertical(id="lab-arithmetic"):
-                yield PlotView(id="lab-reach")
-                yield PlotView(id="lab-origin")
-        with VerticalScroll(id="lab-table", can_focus=True):
-            yield Words(id="lab-numbers")
-        yield Field(id="lab-typed")
 
     def on_mount(self) -> None:
         """Read the tenant and its draft, then what the engine holds, then the evidence."""
         workplace, tenant = self.workplace, self.tenant
         self.query_one("#lab-plots").focus()
-        self.ask("tenant", lambda: (workplace.subject(tenant), workplace.draft(tenant)), self._read)
+        self.ask(
+            "tenant",
+            lambda: (workplace.subject(tenant), workplace.draft(tenant)),
+            self._read,
+            failed=lambda error: self._unread(error.message),
+        )
+
+    def _unread(self, why: str) -> None:
+        """Say where the plots would be why there are none."""
+        self.query_one("#lab-floor", Words).update(line(f" LAB  {self.tenant}  ", (why, "error")))
 
     def _read(self, found: tuple[Subject, Draft | None]) -> None:
         workplace, tenant = self.workplace, self.tenant
@@ -120,14 +101,14 @@ class LabScreen(Place):
             return
         judge = TenantJudge(self._subject, live, self.workplace.now().date())
         catalogue = judge.catalogue
-        with self.telling():
-            self._lab = lab_of(
+        with self.telling(self._unread):
+            self.shown_lab = lab_of(
                 draft or judge.draft(self.workplace.engine_key),
                 catalogue,
                 now=floor_in_force(catalogue, live.knobs) if live else None,
                 recording=None,
             )
-            self._show()
+            self.draw_lab()
             self._look(lambda: self.workplace.recording_of(self.tenant))
 
     def _look(self, read: Callable[[], Recording | None]) -> None:
@@ -140,58 +121,16 @@ class LabScreen(Place):
 
         def seen(found: Measured | None) -> None:
             if found:
-                self._lab = self.lab.with_evidence(found)
-                self._show()
+                self.shown_lab = self.lab.with_evidence(found)
+                self.draw_lab()
 
         self.ask("evidence", measured, seen)
 
-    # Drawing.
-
-    def _show(self) -> None:
-        """Draw everything anew: the floor moved, or something else came."""
-        lab = self._lab
-        if lab is None or not self.is_mounted:
-            return
-        view, screen = lab.view, self.size.height
-        curve, scores = next((curve, scores) for rows, curve, scores in HEIGHTS if screen >= rows)
-        ink = Ink.FINE
-        self.query_one("#lab-floor", Words).update(line(*_headline(lab)))
-        self.query_one("#lab-curve", PlotView).show(
-            lambda width: curve_rows(view, width=width, height=curve, ink=ink)
-        )
-        self.query_one("#lab-scores", PlotView).show(
-            lambda width: score_rows(view, width=width, height=scores, ink=ink)
-        )
-        self.query_one("#lab-scores").display = view.evidence is not None
-        self.query_one("#lab-reach", PlotView).show(
-            lambda width: reach_rows(view, width=width, ink=ink)
-        )
-        self.query_one("#lab-origin", PlotView).show(lambda width: _origin(lab, width))
-        if self.query_one("#lab-table").display:
-            self.query_one("#lab-numbers", Words).update(line(floor_table(view)))
-        self.refresh_frame()
-
-    def on_resize(self) -> None:
-        """Fit the heights too."""
-        super().on_resize()
-        self._show()
-
     # Moving the floor.
 
-    @property
-    def lab(self) -> Lab:
-        """What is being moved.
-
-        Raises:
-            UsageError: While the tenant is being read.
-        """
-        if self._lab is None:
-            raise UsageError(f"{self.tenant} is being read; a moment")
-        return self._lab
-
     def _move(self, units: int) -> None:
-        self._lab = self.lab.moved(units)
-        self._show()
+        self.shown_lab = self.lab.moved(units)
+        self.draw_lab()
 
     def action_floor_down(self) -> None:
         """Lower the floor a little."""
@@ -214,8 +153,8 @@ class LabScreen(Place):
         if not floor:
             self._type("the floor, such as 0.3 or 1/3", self.action_floor)
             return
-        self._lab = self.lab.typed(floor)
-        self._show()
+        self.shown_lab = self.lab.typed(floor)
+        self.draw_lab()
 
     def action_take(self) -> None:
         """Put the floor into the draft, and keep that."""
@@ -232,9 +171,9 @@ class LabScreen(Place):
         self.ask("draft", lambda: workplace.keep_draft(draft), lambda _: self._took(draft, literal))
 
     def _took(self, draft: Draft, literal: str) -> None:
-        self._lab = self.lab.with_draft(draft)
+        self.shown_lab = self.lab.with_draft(draft)
         tell(self.app, f"{literal} is in the draft of {self.tenant}")
-        self._show()
+        self.draw_lab()
 
     # Evidence.
 
@@ -255,8 +194,8 @@ class LabScreen(Place):
             self.ask("compare", lambda: self._other(name), self._beside)
 
     def _beside(self, other: Compared | None) -> None:
-        self._lab = self.lab.beside(other)
-        self._show()
+        self.shown_lab = self.lab.beside(other)
+        self.draw_lab()
 
     def _other(self, name: str) -> Compared:
         """Read what the first is compared with; runs in a thread."""
@@ -277,8 +216,8 @@ class LabScreen(Place):
         """Show the numbers instead of the plots, or the plots again."""
         table, plots = self.query_one("#lab-table"), self.query_one("#lab-plots")
         table.display, plots.display = plots.display, table.display
-        self._seen.focus()
-        self._show()
+        self.seen.focus()
+        self.draw_lab()
 
     def action_export(self, file: str = "") -> None:
         """Write the plots as SVG, or the numbers as CSV, into a new file."""
@@ -295,36 +234,6 @@ class LabScreen(Place):
             lambda: workplace.write_new(file, text),
             lambda path: tell(self.app, f"written: {path}"),
         )
-
-    @property
-    def _seen(self) -> VerticalScroll:
-        """What is seen of the two: plots or table."""
-        table = self.query_one("#lab-table", VerticalScroll)
-        return table if table.display else self.query_one("#lab-plots", VerticalScroll)
-
-    def action_down(self) -> None:
-        """A line down."""
-        self._seen.scroll_down(animate=False)
-
-    def action_up(self) -> None:
-        """A line up."""
-        self._seen.scroll_up(animate=False)
-
-    def action_page_down(self) -> None:
-        """A screen down."""
-        self._seen.scroll_page_down(animate=False)
-
-    def action_page_up(self) -> None:
-        """A screen up."""
-        self._seen.scroll_page_up(animate=False)
-
-    def action_top(self) -> None:
-        """The first line."""
-        self._seen.scroll_home(animate=False)
-
-    def action_bottom(self) -> None:
-        """The last line."""
-        self._seen.scroll_end(animate=False)
 
     # Typing.
 
@@ -348,7 +257,7 @@ class LabScreen(Place):
     def _untype(self) -> None:
         self._answer = None
         self.query_one("#lab-typed").display = False
-        self._seen.focus()
+        self.seen.focus()
 
     async def action_back(self) -> None:
         """Leave the line, else go back."""
@@ -373,40 +282,15 @@ class LabScreen(Place):
 
     def next_step(self) -> str:
         """What comes next."""
-        if self._lab and self._lab.view.evidence is None:
+        if self.shown_lab and self.shown_lab.view.evidence is None:
             return ":evidence FILE opens recorded scores; without them there is only arithmetic."
         return "Move the floor with < and >; Enter takes it into the draft."
 
     def twin(self) -> str:
         """The same plots on the command line."""
         parts = ["knobctl", "reach", "--plot"]
-        if self._lab:
-            parts += ["--floor", number_text(self._lab.view.floor)]
-            if self._lab.recording:
-                parts += ["--evidence", self._lab.recording.source]
+        if self.shown_lab:
+            parts += ["--floor", number_text(self.shown_lab.view.floor)]
+            if self.shown_lab.recording:
+                parts += ["--evidence", self.shown_lab.recording.source]
         return shlex.join([*parts, "--tenant", self.tenant, self.workplace.where.path])
-
-
-def _headline(lab: Lab) -> Iterator[Part]:
-    """The floor, the one in force, and what it costs by the evidence."""
-    view = lab.view
-    yield " LAB  "
-    yield (lab.tenant, "strong")
-    yield "  floor "
-    yield (number_text(view.floor), "edited")
-    if view.now is not None:
-        yield f"  now {number_text(view.now)}"
-    if view.measured:
-        yield f"  evidence {view.measured.heading.made_at.date()}, n {view.measured.curve.counted:,}"
-    yield f"\n {words.figures(view)}"
-
-
-def _origin(lab: Lab, width: int) -> Iterator[Row]:
-    measured = lab.view.measured
-    if measured is None:
-        return
-    yield from said(words.origin(measured), width, Role.AXIS)
-    for caution in words.cautions(measured):
-        yield from said(f"! {caution}", width, Role.CUT)
-    if lab.view.other:
-        yield from said(words.origin(lab.view.other.measured), width, Role.AXIS)
