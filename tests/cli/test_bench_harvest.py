@@ -112,6 +112,20 @@ def test_lists_are_read_as_they_stand(knobctl: Knobctl) -> None:
     assert sorted(questions_of(out)) == ["What is it", "floor?", "who", "why, then"]
 
 
+def test_an_engines_own_log_says_what_was_refused(knobctl: Knobctl) -> None:
+    """The question was put to the engine itself, and its outcome is known."""
+    (knobctl.folder / "log.jsonl").write_text(
+        '{"time": "2026-09-20T10:00:00Z", "query": "who?", "outcome": "below_threshold"}\n'
+        '{"task": "what?", "retrievalOutcome": "ok"}\n{"query": "why?"}\n'
+    )
+    out = knobctl.folder / "set.jsonl"
+    done = knobctl(
+        "bench", "harvest", "--from", "log=log.jsonl", "--output", out, "--format", "json"
+    )
+    assert done.json["by_source"] == {"engine_log": 3}
+    assert (done.json["explicit_answered"], done.json["explicit_refused"]) == (2, 1)
+
+
 def _work_tree(folder: Path) -> Path:
     subprocess.run(["git", "init", "-q", folder], check=True)
     return folder

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 MCP_QUERY: Final = "mcp_query"
 CLI_QUERY: Final = "cli_query"
+ENGINE_LOG: Final = "engine_log"
 QUESTION_LIST: Final = "question_list"
 USER_PROMPT: Final = "user_prompt"
-SOURCES: Final = (MCP_QUERY, CLI_QUERY, QUESTION_LIST, USER_PROMPT)
+SOURCES: Final = (MCP_QUERY, CLI_QUERY, ENGINE_LOG, QUESTION_LIST, USER_PROMPT)
 """Where a question can come from, the most explicit first: a typed prompt was addressed to nobody's store."""
 
 

@@ -49,4 +49,5 @@ FORMATS: Final = {
     "lines": Format(lists.PATTERNS["lines"], lists.read_lines),
     "jsonl": Format(lists.PATTERNS["jsonl"], lists.read_jsonl),
     "csv": Format(lists.PATTERNS["csv"], lists.read_csv),
+    "log": Format(lists.PATTERNS["log"], lists.read_log),
 }
