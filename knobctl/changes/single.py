@@ -20,11 +20,12 @@ from knobctl.errors import UsageError
 from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import date
 
     from knobctl.changes.file_edits import FileEdit
     from knobctl.changes.limits import Limits
+    from knobctl.checks.asking import Asking
     from knobctl.checks.report import Report
     from knobctl.documents.model import Document
     from knobctl.engine.interface import LiveSet
@@ -195,7 +196,11 @@ class LiveChange:
 
 
 def check_live_changes(
-    changes: Sequence[LiveChange], *, today: date, goes_back: bool = False
+    changes: Sequence[LiveChange],
+    *,
+    today: date,
+    goes_back: bool = False,
+    asking: Callable[..., Asking] | None = None,
 ) -> Report:
     """Check the sets that shall be; what is wrong with the live ones already is standing.
 
@@ -203,6 +208,7 @@ def check_live_changes(
         changes: At least one; all of one repository and fleet.
         today: For waivers.
         goes_back: Whether the tenants held those sets before: evidence is missed then, not demanded.
+        asking: What asked policies in earlier runs about the same tenants; see `check_repository`.
     """
     from knobctl.checks import check_repository
 
@@ -213,6 +219,7 @@ def check_live_changes(
         live={one.live.tenant: one.live.knobs for one in changes},
         base=judging(subject.repository, [one.document(one.live.knobs, {}) for one in changes]),
         fleet=subject.fleet,
+        asking=asking,
     )
     report = _without_explicit_resets(report)
     if goes_back:
@@ -262,7 +269,13 @@ def plan_live_changes(
     )
 
 
-def check_file_change(subject: Subject, edit: FileEdit, *, today: date) -> Report:
+def check_file_change(
+    subject: Subject,
+    edit: FileEdit,
+    *,
+    today: date,
+    asking: Callable[..., Asking] | None = None,
+) -> Report:
     """Check a tenant's document as it shall be; what is wrong with it already is standing."""
     from knobctl.checks import check_repository
 
@@ -273,5 +286,6 @@ def check_file_change(subject: Subject, edit: FileEdit, *, today: date) -> Repor
             today=today,
             base=judging(subject.repository, [subject.document]),
             fleet=subject.fleet,
+            asking=asking,
         )
     )

@@ -191,6 +191,23 @@ class Asking:
         self._together = Several()
 
 
+class Askings:
+    """The policies of several runs about the same tenants, with what they said of values that were seen.
+
+    Not for two threads at once, and for one day.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[tuple[Policy, ...], bool], Asking] = {}
+
+    def __call__(self, policies: Sequence[Policy], *, alone: bool = True) -> Asking:
+        """Give the one of some policies; see `Asking`."""
+        key = tuple(policies), alone
+        if key not in self._made:
+            self._made[key] = Asking(policies, alone=alone)
+        return self._made[key]
+
+
 def _not_asked_again(policy: Policy, row: Row, of: str) -> Hit:
     words = Words(None, f"{TOO_MANY_STEPS}, for {of}; so it is asked of nobody else", None, "when")
     return Hit(policy, row, lambda _: words)

@@ -10,7 +10,7 @@ from knobctl.checks.placing import finding_of
 from knobctl.checks.subjects import subject_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from knobctl.checks.grounds import Grounds, Moment
     from knobctl.checks.subject import Subject
@@ -51,6 +51,7 @@ class Earlier:
         then: Grounds,
         now: Grounds,
         moment: Moment,
+        asking: Callable[..., Asking] = Asking,
     ) -> None:
         """Take the two states.
 
@@ -58,9 +59,11 @@ class Earlier:
             then: The base.
             now: The present state.
             moment: The day, and what the engine holds: facts for both.
+            asking: Makes what asks policies, or has it from an earlier run.
         """
         self.then, self.now, self.moment = then, now, moment
-        self._asking = Asking(then.policies.in_force, alone=moment.live is None)
+        self.asking = asking
+        self._asking = asking(then.policies.in_force, alone=moment.live is None)
         self._waiving = then.waiving(moment.today)
         self._other_layers = now.repository.layers_unlike(then.repository)
         self._documents: dict[int, Document | None] = {}

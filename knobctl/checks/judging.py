@@ -18,9 +18,10 @@ from knobctl.documents.model import RULE_KINDS
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from datetime import date
 
+    from knobctl.checks.asking import Asking
     from knobctl.checks.earlier import Earlier
     from knobctl.checks.staying import Staying
     from knobctl.checks.tenants import Answers
@@ -59,6 +60,7 @@ def check_repository(  # noqa: PLR0913  each is one thing that only the caller k
     arriving: Iterable[Document] | None = None,
     counted: Collection[str] | None = None,
     infos: bool = True,
+    asking: Callable[..., Asking] | None = None,
 ) -> Report:
     """Validate, then ask the policies.
 
@@ -73,6 +75,7 @@ def check_repository(  # noqa: PLR0913  each is one thing that only the caller k
             where they know of all.
         counted: Tenants of whom only errors are told, and the rest is counted; where live is known, it
             holds them just as their documents want them.
+        asking: What asked policies in earlier runs about the same tenants, where there is a base.
         infos: Whether anybody wants those that are made where somebody looks: until then each keeps all
             that is known of its tenant, some 13 KB.
 
@@ -89,7 +92,7 @@ def check_repository(  # noqa: PLR0913  each is one thing that only the caller k
         findings, later = _alone(now, waiving, moment, tenants, rest, infos=infos)
     else:
         then = earlier_grounds(base, now)
-        findings, later = _compared(now, then, waiving, moment), []
+        findings, later = _compared(now, then, waiving, moment, asking), []
     report = _report("check", repository, findings)
     report.later = later
     report.staying = rest.counts if rest else {}
@@ -126,6 +129,7 @@ def _compared(
     then: Grounds,
     waiving: Waiving,
     moment: Moment,
+    asking: Callable[..., Asking] | None,
 ) -> list[Finding]:
     """Judge documents and what they were, and mark what they had already."""
     from knobctl.checks.earlier import Earlier
@@ -135,7 +139,7 @@ def _compared(
     had = then.weighed([*then.findings, *then.strangers()])
     has = now.weighed([*now.findings, *now.strangers()])
     findings = marked(has, repository, had, base)
-    earlier = Earlier(then, now, moment)
+    earlier = Earlier(then, now, moment, asking) if asking else Earlier(then, now, moment)
     comparing = Comparing(earlier, waiving)
     for answer in comparing.answers():
         findings += answer.findings

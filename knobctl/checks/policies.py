@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -133,7 +133,7 @@ def load_policies(
             policies.broken.append((document, _taken(document, own.get(document.name))))
             continue
         try:
-            policies.in_force.append(_compiled(document, catalogue))
+            policies.in_force.append(_own(document, Same(catalogue)))
         except _BrokenPolicyError as error:
             policies.broken.append((document, policy_error(document, error.path, error.error)))
     if severities:
@@ -152,6 +152,12 @@ def _built_in(same: Same) -> tuple[Sequence[Policy], Sequence[NotOffered]]:
         except UnknownRoleError as error:
             not_offered.append(NotOffered(document, error.message))
     return in_force, not_offered
+
+
+@lru_cache(maxsize=256)
+def _own(document: Document, same: Same) -> Policy:
+    """Compile a policy of a repository; the same document of the same knobs stays the same policy."""
+    return _compiled(document, same.catalogue)
 
 
 class _BrokenPolicyError(Exception):
@@ -269,11 +275,12 @@ def _taken(document: Document, own: Document | None) -> Finding:
 
 
 def _weighed(policy: Policy, severities: Mapping[str, SeverityOverride]) -> Policy:
-    from dataclasses import replace
-
     override = severities.get(policy.id)
-    if override is None:
-        return policy
+    return policy if override is None else _overridden(policy, override)
+
+
+@lru_cache(maxsize=256)
+def _overridden(policy: Policy, override: SeverityOverride) -> Policy:
     return replace(policy, severity=override.severity, override=override)
 
 

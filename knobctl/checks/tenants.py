@@ -114,15 +114,16 @@ class Comparing:
         self._subject = partial(subject_of, earlier.now, moment=earlier.moment)
         policies = earlier.now.policies.in_force
         heavy = [one for one in policies if one.severity is not Severity.INFO]
-        self._of_changed = Asking(policies, alone=False)
-        self._of_same = Asking(
+        asking = earlier.asking
+        self._of_changed = asking(policies, alone=False)
+        self._of_same = asking(
             [one for one in heavy if not one.on_change], alone=earlier.moment.live is None
         )
         waived_infos = [
             one for one in policies if one.severity is Severity.INFO and one.id in waiving.rules
         ]
         self._of_waivers = (
-            Asking(waived_infos, alone=earlier.moment.live is None) if waived_infos else None
+            asking(waived_infos, alone=earlier.moment.live is None) if waived_infos else None
         )
         self.same: list[Document] = []
         """The tenants that are unchanged."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from knobctl.changes.file_edits import edit_files, wish_for
@@ -104,6 +105,9 @@ class TenantJudge:
             document=subject.document,
         )
         self.live = live
+        from knobctl.checks.asking import Askings  # CEL comes with it, which nothing needs before
+
+        self._asking, self._one_at_a_time = Askings(), Lock()
         self.catalogue: Catalogue = repository.catalogue
         self.today = today
 
@@ -285,6 +289,10 @@ class TenantJudge:
     def _findings(
         self, draft: Draft, understood: Understood, edit: FileEdit | None
     ) -> list[Finding]:
+        with self._one_at_a_time:  # an earlier draft may still be judged in another thread
+            return _once(self._asked(draft, understood, edit))
+
+    def _asked(self, draft: Draft, understood: Understood, edit: FileEdit | None) -> list[Finding]:
         found: list[Finding] = []
         if self.live is not None:
             change = LiveChange(
@@ -293,10 +301,12 @@ class TenantJudge:
                 desired=understood.desired,
                 literals=_sound(draft.literals, understood),
             )
-            found += check_live_changes([change], today=self.today).findings
+            report = check_live_changes([change], today=self.today, asking=self._asking)
+            found += report.findings
         if edit is not None:
-            found += check_file_change(self.subject, edit, today=self.today).findings
-        return _once(found)
+            report = check_file_change(self.subject, edit, today=self.today, asking=self._asking)
+            found += report.findings
+        return found
 
 
 def _sound(literals: Mapping[str, str], understood: Understood) -> dict[str, str]:

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from knobctl.cli.options import Settings
@@ -49,10 +50,8 @@ def judging(size: int, keys: int) -> list[float]:
             subject, live = workplace.subject(name), workplace.read(name)
             judge = TenantJudge(subject, live, session.today)
             draft = judge.draft("engine")
-            return [
-                _seconds(lambda value=value: _look(judge, draft.put(FLOOR, value)))
-                for value in _floors(keys)
-            ][1:]
+            drafts = [draft.put(FLOOR, value) for value in _floors(keys)]
+            return [_seconds(partial(_look, judge, one)) for one in drafts][1:]
 
 
 def _look(judge: TenantJudge, draft: Draft) -> None:

@@ -67,7 +67,8 @@ def after(draft: Draft, steps: list[Any]) -> Draft:
                 draft, _ = draft.undo()
             case "redo":
                 draft, _ = draft.redo()
-            case (knob, entry, by_step):
+            case _:
+                knob, entry, by_step = step
                 draft = draft.put(knob, entry, by_step=by_step)
     return draft
 

@@ -364,6 +364,39 @@ def test_whatever_is_typed_is_a_value_or_told_why_not(literal: str, knob: Any) -
 
 
 JUDGES: dict[str, TenantJudge] = {}
+REPOSITORY = opened(EXAMPLE)
+
+
+@given(
+    tenant=st.sampled_from(["acme", "bolt", "delta", "ember"]),
+    edits=st.lists(
+        st.one_of(
+            st.tuples(
+                st.sampled_from([FLOOR, "gate_expanded_floor", "gate_min_confident"]),
+                st.sampled_from(["0", "0.1", "0.3", "0.33", "0.34", "0.45", "0.7", "1", "x"]),
+            ),
+            st.tuples(st.just("recency_ranker_mode"), st.sampled_from(["ENABLED", "DISABLED"])),
+            st.tuples(st.just("rrf_weight_recency"), st.sampled_from(["0.1", "1", "5"])),
+            st.tuples(st.sampled_from([FLOOR, "rrf_k", DEPTH]), st.just(UNSET)),
+        ),
+        min_size=2,
+        max_size=6,
+    ),
+)
+@settings(deadline=None, max_examples=30)
+def test_what_was_asked_before_changes_no_verdict(
+    tenant: str, edits: list[tuple[str, Any]]
+) -> None:
+    """Policies that remember what they said of other values say the same as fresh ones."""
+    live = {FLOOR: 0.3, DEPTH: 32}
+    judge = JUDGES.setdefault(tenant, judge_of(tenant, live, repository=REPOSITORY))
+    draft = judge.draft("embedded:")
+    for knob, entry in edits:
+        draft = draft.put(knob, entry)
+        judgement = judge.judge(draft)
+        assert judge.judge(draft).findings == judgement.findings
+    fresh = judge_of(tenant, live, repository=REPOSITORY).judge(draft)
+    assert judge.judge(draft).findings == fresh.findings
 
 
 @given(
