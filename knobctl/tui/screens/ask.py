@@ -159,6 +159,8 @@ class AskScreen(Listing):
 
     def on_mount(self) -> None:
         """Ask, if there is a question already."""
+        if not self.stands:
+            return
         self.query_one("#question", Field).focus()
         if self._first:
             self._ask(self._first)

@@ -149,6 +149,8 @@ class AuditScreen(Listing):
 
     def on_mount(self) -> None:
         """Read them."""
+        if not self.stands:
+            return
         self.table.focus()
         self._ask(proves=False)
 

@@ -73,6 +73,8 @@ class LabScreen(LabView):
 
     def on_mount(self) -> None:
         """Read the tenant and its draft, then what the engine holds, then the evidence."""
+        if not self.stands:
+            return
         workplace, tenant = self.workplace, self.tenant
         self.query_one("#lab-plots").focus()
         self.ask(

@@ -94,6 +94,8 @@ class LogScreen(Listing):
 
     def on_mount(self) -> None:
         """Show what there is, and what comes."""
+        if not self.stands:
+            return
         self.look()
         self.set_interval(_EVERY, self.look)
         self.table.focus()

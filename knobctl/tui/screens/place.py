@@ -58,6 +58,11 @@ class Place(Screen[None], Working):
         yield Words(id="hint")
         yield Footer()
 
+    @property
+    def stands(self) -> bool:
+        """Whether its parts are there: a place that is left at once is mounted without some of them."""
+        return self.is_attached and self.display
+
     def body(self) -> ComposeResult:
         """What stands between header and footer."""
         raise NotImplementedError

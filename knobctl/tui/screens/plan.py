@@ -85,6 +85,8 @@ class PlanScreen(Place):
 
     def on_mount(self) -> None:
         """Read the engine and make the plan."""
+        if not self.stands:
+            return
         self.query_one(Lines).focus()
         self.set_interval(AGES_S, self._draw_about)
         self._plan()

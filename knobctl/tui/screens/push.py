@@ -49,6 +49,8 @@ class PushScreen(Place):
 
     def on_mount(self) -> None:
         """Show how far it is."""
+        if not self.stands:
+            return
         self.query_one("#heard").focus()
         self.moved(self.push)
 

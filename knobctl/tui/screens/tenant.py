@@ -86,6 +86,8 @@ class TenantScreen(TenantEditing):
 
     def on_mount(self) -> None:
         """Read the tenant."""
+        if not self.stands:
+            return
         self.query_one(KnobTable).focus()
         self.query_one("#state", Words).update(line((f" reading {self.tenant} ...", "muted")))
         self.read()
