@@ -31,7 +31,7 @@ class KnobField(Vertical):
         & Field, & Field:focus { width: 1fr; border: none; padding: 0; height: 1; background: $panel; color: $text; }
         & Choices { height: auto; max-height: 6; border: none; padding: 0 0 0 2; background: $panel; color: $text; }
         & Choices:focus { border: none; }
-        & #field-hint { width: 100%; text-wrap: nowrap; text-overflow: ellipsis; }
+        & #field-hint { width: 100%; height: auto; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
