@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from knobctl.changes.guards import NUMBERS
+from knobctl.changes.tenant_proposal import Acknowledged
 from knobctl.finding import Severity
 from knobctl.report.changes import value_words
 from knobctl.report.message import advice, costs, headline
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from knobctl.changes.guards import Refusal
-    from knobctl.changes.tenant_proposal import Acknowledged, TenantProposal
+    from knobctl.changes.tenant_proposal import TenantProposal
     from knobctl.finding import Finding
     from knobctl.tui.draft import Due, Understood
 
@@ -157,8 +158,6 @@ def stops_of(concerns: Iterable[Concern]) -> list[Concern]:
 
 def as_said(concerns: Iterable[Concern]) -> Acknowledged:
     """What was acknowledged, as the push and its audit reason are told."""
-    from knobctl.changes.tenant_proposal import Acknowledged
-
     each = list(concerns)
     rules = (
         f"{one.kind.value} {one.name}" if one.kind in {Kind.RESET, Kind.DRIFT} else one.name

@@ -169,6 +169,13 @@ def _held(live: Mapping[str, KnobValue], name: str, default: KnobValue) -> str:
     return spelled(live[name]) if name in live else f"default {spelled(default)}"
 
 
+def said(found: TenantProposal) -> str:
+    """Why it is pushed, and for which ticket."""
+    wanted = found.wanted
+    ticket = f"  ticket {wanted.ticket}" if wanted.ticket else ""
+    return f"{wanted.reason or 'none: the session is not armed'}{ticket}"
+
+
 def file_words(found: TenantProposal, *, wanted: bool) -> str:
     """Say what becomes of the tenant's file.
 

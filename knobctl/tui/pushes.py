@@ -121,10 +121,10 @@ class Pushes:
             for push in self.under_way
         ]
 
-    def wait(self, seconds: float | None = None) -> None:
-        """Wait until all are over, or for so long."""
+    def wait(self) -> None:
+        """Wait until all are over."""
         for _, thread in list(self._begun):
-            thread.join(seconds)
+            thread.join()
 
     @property
     def all(self) -> list[Push]:

@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-from textwrap import wrap
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from knobctl.changes.tenant_proposal import Wanted
 from knobctl.text import count, spelled
-from knobctl.tui import plan_view
+from knobctl.tui import plan_lines
 from knobctl.tui.actions import PLAN, bindings_of
-from knobctl.tui.concerns import Concern, Kind, as_said, concerns_of, left_of, stops_of
+from knobctl.tui.concerns import Concern, Kind, as_said, left_of, stops_of
 from knobctl.tui.draft import UNSET
+from knobctl.tui.plan_lines import Line, Planned
 from knobctl.tui.pushes import Push
 from knobctl.tui.screens.place import Place
-from knobctl.tui.ui import Words, line, lines, shown, tell
+from knobctl.tui.ui import Words, line, lines, tell
 from knobctl.tui.widgets.plan_parts import Lines, TypedName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from textual.app import ComposeResult
-    from textual.content import Content
 
-    from knobctl.changes.tenant_proposal import TenantProposal
     from knobctl.errors import KnobctlError
     from knobctl.tui.actions import Action
-    from knobctl.tui.draft import Draft, Due
-    from knobctl.tui.plan_view import Drawn
-    from knobctl.tui.ui import Part, Role
+    from knobctl.tui.draft import Draft
 
 MOMENT_S: Final = 0.7
 """So long after a plan is shown nothing confirms it: what was typed ahead was not typed at it."""
 AGES_S: Final = 5.0
 """How often the age of what is shown is told anew."""
-
-
-class _Line(NamedTuple):
-    """One line of the list, and what it is about."""
-
-    text: Content
-    due: Due | None = None
-    concern: Concern | None = None
 
 
 class PlanScreen(Place):
@@ -60,11 +47,9 @@ class PlanScreen(Place):
         self.draft = draft
         self.tenant = draft.tenant
         self._changed = changed
-        self._found: TenantProposal | None = None
-        self._seen: Drawn | None = None
-        self._concerns: tuple[Concern, ...] = ()
+        self._planned: Planned | None = None
         self._acknowledged: frozenset[Concern] = frozenset()
-        self._lines: list[_Line] = []
+        self._lines: list[Line] = []
         self._with_file = True
         self._unfolded = False
         self._gone: str | None = None
@@ -100,49 +85,39 @@ class PlanScreen(Place):
     def on_screen_resume(self) -> None:
         """Begin to wait again: keys for what lay above it are not for the plan. With another reason it is another plan."""
         super().on_screen_resume()
-        found, arming = self._found, self.knobctl.arming
-        if found is None or not self.query(Lines):  # it is being taken away: it was confirmed
+        if self._planned is None or not self.query(
+            Lines
+        ):  # it is being taken away: it was confirmed
             return
-        if (found.wanted.reason, found.wanted.ticket) != (arming.reason, arming.ticket):
+        wanted, arming = self._planned.found.wanted, self.knobctl.arming
+        if (wanted.reason, wanted.ticket) != (arming.reason, arming.ticket):
             self._plan()
         else:
             self._draw()
             self._wait_a_moment()
 
     def _plan(self) -> None:
-        """Read what the files and the engine hold now, lay the draft over it, and judge that."""
+        """Make the plan, of what the files and the engine hold now."""
         self.is_open = False
         self._waits += 1
-        self._found = None
+        self._planned = None
         workplace, arming = self.workplace, self.knobctl.arming
-        draft, tenant, with_file = self.draft, self.tenant, self._with_file
-
-        def planned() -> tuple[TenantProposal, Drawn]:
-            subject, live = workplace.subject(tenant), workplace.read(tenant)
-            read_at = workplace.now()
-            now = plan_view.begun_of(subject, live)
-            seen = plan_view.drawn(draft, now, subject.repository.catalogue)
-            wanted = Wanted(
-                subject=subject,
-                live=live,
-                read_at=read_at,
-                desired=seen.understood.desired,
-                literals=seen.draft.literals,
-                with_file=with_file,
-                reason=arming.reason,
-                ticket=arming.ticket,
-            )
-            return workplace.propose(wanted), seen
-
+        draft, with_file = self.draft, self._with_file
         self.query_one("#about", Words).update(
-            line(("PUSH PLAN  ", "strong"), tenant, "  reading the engine ...")
+            line(("PUSH PLAN  ", "strong"), self.tenant, "  reading the engine ...")
         )
-        self.ask("plan", planned, self._show, failed=self._not_planned)
+        self.ask(
+            "plan",
+            lambda: plan_lines.plan_of(workplace, draft, arming, with_file=with_file),
+            self._show,
+            failed=self._not_planned,
+        )
+        self._draw_consent()
         self.refresh_frame()
 
     def _not_planned(self, error: KnobctlError) -> None:
         self._gone = error.message
-        self._concerns, self._lines = (), []
+        self._lines = []
         self.query_one(Lines).put([], ())
         self.query_one("#about", Words).update(
             lines(
@@ -151,15 +126,15 @@ class PlanScreen(Place):
                 line(error.hint or "", "   R reads again"),
             )
         )
-        for name in ("#beside", "#consent"):
-            self.query_one(name, Words).update(line())
+        self.query_one("#beside", Words).update(line())
+        self._draw_consent()
         self.refresh_frame()
 
-    def _show(self, planned: tuple[TenantProposal, Drawn]) -> None:
-        self._found, self._seen = planned
-        self._gone = None
-        self._concerns = concerns_of(self._found, self._seen.due, self._seen.understood)
-        self._acknowledged &= frozenset(self._concerns)  # what is still said is still acknowledged
+    def _show(self, planned: Planned) -> None:
+        self._planned, self._gone = planned, None
+        self._acknowledged &= frozenset(
+            planned.concerns
+        )  # what is still said is still acknowledged
         self._draw()
         self._wait_a_moment()
 
@@ -170,7 +145,7 @@ class PlanScreen(Place):
         number = self._waits
 
         def opened() -> None:
-            if self._waits == number and self._found and self.query(Lines):
+            if self._waits == number and self._planned and self.query(Lines):
                 self.is_open = True
                 self._open_field()
 
@@ -178,121 +153,72 @@ class PlanScreen(Place):
 
     def _draw(self) -> None:
         """Draw all of it anew."""
-        found, seen = self._found, self._seen
-        if found is None or seen is None or not self.query(Lines):
+        planned, place = self._planned, self.workplace.where.typed
+        if planned is None or not self.query(Lines):
             return
         self._draw_about()
-        others = [one for one in self._concerns if one.knob is None]
-        self._lines = [*self._rows(found, seen), *map(self._concern_line, others)]
+        table = self.query_one(Lines)
+        self._lines = plan_lines.plan_lines(
+            planned,
+            self._acknowledged,
+            self.workplace.now(),
+            width=table.content_size.width or self.size.width,
+            unfolded=self._unfolded,
+        )
         fixed = [number for number, one in enumerate(self._lines) if not (one.due or one.concern)]
-        self.query_one(Lines).put([one.text for one in self._lines], fixed)
-        allowed = as_said(self._acknowledged).allowances
+        table.put([one.text for one in self._lines], fixed)
         self.query_one("#beside", Words).update(
-            lines(
-                line(("counts ", "muted"), plan_view.counts(seen, self.workplace.catalogue)),
-                line(("reason ", "muted"), *self._reason(found)),
-                line(("file   ", "muted"), plan_view.file_words(found, wanted=self._with_file)),
-                line(("undo   ", "muted"), plan_view.undo(found, self.workplace.where.typed)),
-                line(
-                    ("same   ", "muted"), plan_view.twin(found, allowed, self.workplace.where.typed)
-                ),
-            )
+            plan_lines.beside(planned, self._acknowledged, place, with_file=self._with_file)
         )
         self._draw_consent()
+        self._open_field()
         self.refresh_frame()
 
     def _draw_about(self) -> None:
         """Say what it is about; as time goes on, how old it is."""
-        if self._found and self.query(Lines):
-            now = self.workplace.now()
-            self.query_one("#about", Words).update(
-                lines(
-                    line(*plan_view.title(self._found, now)),
-                    line((plan_view.guarded(self._found, now), "muted")),
-                    line((plan_view.REPLACES, "strong")),
-                )
-            )
+        if self._planned and self.query(Lines):
+            about = plan_lines.about(self._planned, self.workplace.now())
+            self.query_one("#about", Words).update(about)
 
-    def _reason(self, found: TenantProposal) -> list[Part]:
-        ticket = f"  ticket {found.wanted.ticket}" if found.wanted.ticket else ""
-        return [f"{found.wanted.reason or 'none: the session is not armed'}{ticket}"]
+    def refresh_frame(self) -> None:
+        """Draw what can be done, and the consent: the session may have become read-only meanwhile."""
+        super().refresh_frame()
+        if self._planned and self.query(Lines):
+            self._draw_consent()
 
-    def _rows(self, found: TenantProposal, seen: Drawn) -> list[_Line]:
-        """What changes, each with what is to be acknowledged of it; then what stays."""
-        table = plan_view.table(seen, found, self.workplace.now())
-        known = {one.knob: one for one in self._concerns if one.knob}
-        rows = [_Line(line(*table.head))]
-        for number, one in enumerate(seen.due):
-            concern = known.get(one.change.knob)
-            box, role = self._box(concern) if concern else ("   ", "")
-            sign, meaning = plan_view.SIGNS[one.cause]
-            text = line((f"{box} ", role), *table.row(number, (sign, meaning), meaning))
-            rows.append(_Line(text, due=one, concern=concern))
-        staying = plan_view.unchanged(seen, self.workplace.catalogue)
-        how = "v folds them" if self._unfolded else "v shows them"
-        rows.append(
-            _Line(line((f"    = {count(len(staying), 'field')} unchanged   {how}", "muted")))
-        )
-        if self._unfolded:
-            rows += [_Line(line(*each)) for each in staying]
-        return rows
-
-    def _concern_line(self, one: Concern) -> _Line:
-        box, role = self._box(one)
-        first, *rest = self._wrapped(f"{one.name}  {one.message}")
-        return _Line(
-            lines(
-                line((f"{box} {one.sign} {first[: len(one.name)]}", role), first[len(one.name) :]),
-                *(line(f"        {each}") for each in rest),
-                *(
-                    line((f"        {each}", "muted"))
-                    for more in one.more
-                    for each in self._wrapped(more)
-                ),
-            ),
-            concern=one,
-        )
-
-    def _wrapped(self, text: str) -> list[str]:
-        """A text in lines that fit behind sign and box."""
-        width = self.query_one(Lines).content_size.width or self.size.width
-        return wrap(shown(text), max(20, width - 9)) or [""]
-
-    def _box(self, one: Concern) -> tuple[str, Role]:
-        if one.kind is Kind.STOP:
-            return "   ", "error"
-        if one in self._acknowledged:
-            return "[x]", "muted"
-        return "[ ]", "drift" if one.kind is Kind.DRIFT else "warn"
+    def on_option_list_option_highlighted(self) -> None:
+        """Say what can be done with the line."""
+        self.refresh_frame()
 
     def _draw_consent(self) -> None:
-        stops, left = stops_of(self._concerns), self.left
-        field = self.query_one(TypedName)
-        words = self._why_not()
+        """Say what is missing, or how it is confirmed."""
+        field, words = self.query_one(TypedName), self._why_not()
         field.display = self._asks_name and not words
         if words:
-            shown = line((f"x {words}" if stops else f"! {words}", "error" if stops else "warn"))
+            stops = bool(stops_of(self._concerns))
+            text = line((f"x {words}" if stops else f"! {words}", "error" if stops else "warn"))
         elif self._asks_name:
-            shown = line(
-                ("Type the tenant id and Enter to push to PROD, Esc to leave", "strong"),
-                f"  ({self.tenant})",
-            )
+            how = "Type the tenant id and Enter to push to PROD, Esc to leave"
+            text = line((how, "strong"), f"  ({self.tenant})")
         else:
-            shown = line(("Enter pushes, Esc leaves", "strong"))
-        self.query_one("#consent", Words).update(shown)
-        if left or stops or not self._asks_name:
+            text = line(("Enter pushes, Esc leaves", "strong"))
+        self.query_one("#consent", Words).update(text)
+        if not field.display:
             field.value = ""
-        self._open_field()
+            if field.has_focus:
+                self.query_one(Lines).focus()
 
     def _open_field(self) -> None:
         """Give the field for the tenant id the keys, once all is acknowledged and was seen for a moment."""
         field = self.query_one(TypedName)
         if field.display and self.is_open:
             field.focus()
-        elif field.has_focus:
-            self.query_one(Lines).focus()
 
     # What can be done.
+
+    @property
+    def _concerns(self) -> tuple[Concern, ...]:
+        return self._planned.concerns if self._planned else ()
 
     @property
     def left(self) -> list[Concern]:
@@ -309,9 +235,9 @@ class PlanScreen(Place):
 
     def _obstacles(self) -> Iterator[str]:
         stops, left = stops_of(self._concerns), self.left
-        if self._found is None:
+        if self._planned is None:
             yield self._gone or "the plan is not read yet"
-        elif self._found.proposal.is_empty:
+        elif self._planned.found.proposal.is_empty:
             yield "nothing to push: the engine and the file hold this set already"
         if stops:
             yield f"cannot be pushed: {count(len(stops), 'reason')} above that nothing lifts here"
@@ -331,7 +257,7 @@ class PlanScreen(Place):
                 why = self._why_not_acknowledged()
             case "keep" if not self._kept_knob():
                 why = "only a reset or a drift can be kept"
-            case "file" if not self._found or not self._found.wanted.subject.document:
+            case "file" if not self._has_file:
                 why = "the tenant has no document to edit"
             case "confirm":
                 why = self._why_not()
@@ -340,6 +266,11 @@ class PlanScreen(Place):
             case _:
                 pass
         return why or super().refusal(action)
+
+    @property
+    def _has_file(self) -> bool:
+        planned = self._planned
+        return bool(planned and planned.found.wanted.subject.document)
 
     def _why_not_acknowledged(self) -> str | None:
         one = self._at().concern
@@ -355,14 +286,14 @@ class PlanScreen(Place):
 
     def twin(self) -> str:
         """The command lines that push the same."""
-        if self._found is None:
-            return f"knobctl get {self.tenant}{self.workplace.where.typed}"
-        allowed = as_said(self._acknowledged).allowances
-        return plan_view.twin(self._found, allowed, self.workplace.where.typed)
+        place = self.workplace.where.typed
+        if self._planned is None:
+            return f"knobctl get {self.tenant}{place}"
+        return plan_lines.twin(self._planned, self._acknowledged, place)
 
-    def _at(self) -> _Line:
+    def _at(self) -> Line:
         at = self.query_one(Lines).highlighted
-        return self._lines[at] if at is not None and at < len(self._lines) else _Line(line())
+        return self._lines[at] if at is not None and at < len(self._lines) else Line(line())
 
     def _kept_knob(self) -> str | None:
         """The knob of the line whose live value can be kept."""
@@ -399,9 +330,10 @@ class PlanScreen(Place):
 
     def action_keep(self) -> None:
         """Copy the live value of the line's knob into the draft."""
-        knob, seen = self._kept_knob(), self._seen
-        if knob is None or seen is None:
+        knob = self._kept_knob()
+        if knob is None or self._planned is None:
             return
+        seen = self._planned.seen
         live = seen.now.live or {}
         self.draft = seen.draft.put(knob, spelled(live[knob]) if knob in live else UNSET)
         draft = self.draft
@@ -455,8 +387,8 @@ class PlanScreen(Place):
     def _push(self) -> None:
         from knobctl.tui.screens.push import PushScreen
 
-        assert self._found is not None
-        push = Push(found=self._found, said=as_said(self._sorted()), draft=self.draft)
+        assert self._planned is not None
+        push = Push(found=self._planned.found, said=as_said(self._sorted()), draft=self.draft)
         self.is_open = False
         self.knobctl.pushes.begin(push)
         self.app.switch_screen(PushScreen(push, self._changed))
