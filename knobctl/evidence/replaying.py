@@ -28,6 +28,8 @@ OPEN: Final = 0.0001
 AT_ONCE: Final = 25
 """Questions in one call: so few that a call stays far from its deadline."""
 _OPENED: Final = ("floor.fused", "floor.expansion")
+_PATIENT: Final = "ranker.timeout"
+"""How long a ranker is waited for: one that was late on a busy day would be missing in what is measured."""
 _LEFT_OUT: Final = ("floor.no_match",)
 """At its default that gate is off; it would hide what a floor has to be chosen among."""
 _PLACES: Final = 6
@@ -55,12 +57,14 @@ class Replay:
 
     @property
     def knobs(self) -> dict[str, KnobValue]:
-        """The tenant's set with open floors."""
+        """The tenant's set with open floors, and all the time that a ranker may take."""
         roles = self.catalogue.by_role
         knobs = dict(self.live.knobs)
         for role in _LEFT_OUT:
             if role in roles:
                 knobs.pop(roles[role].name, None)
+        if _PATIENT in roles and roles[_PATIENT].maximum is not None:
+            knobs[roles[_PATIENT].name] = roles[_PATIENT].maximum
         return knobs | {roles[role].name: OPEN for role in _OPENED if role in roles}
 
 
@@ -168,7 +172,7 @@ def scored(asked: Asked, answer: Mapping[str, Any], replay: Replay) -> Question:
     best = max(fused, key=lambda hit: hit["score"])
     rendered = candidates[: replay.top_k]
     cosines = sorted((hit["cosine"] for hit in rendered if "cosine" in hit), reverse=True)
-    rows = quality.get("rankers") or answer.get("rankers", {})
+    rows = (quality if expanded else answer).get("rankers", {})
     nearest = quality.get("bestCosine", answer.get("bestCosine"))
     return Question(
         id=asked.question_id,

@@ -110,6 +110,7 @@ def test_the_tenants_own_knobs_but_its_floors_are_in_force(asking: Inside) -> No
     heading = recording_at(asking.folder / "r.jsonl").heading
     assert (heading.k, heading.floor) == (7, 0.0001)
     assert heading.knobs["no_match_min_cosine"] == 0
+    assert heading.knobs["ranker_timeout_ms"] == 30_000
     assert heading.configured["no_match_min_cosine"] == 0.99
 
 
