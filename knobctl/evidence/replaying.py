@@ -161,18 +161,20 @@ def scored(asked: Asked, answer: Mapping[str, Any], replay: Replay) -> Question:
     """Read the signals of one answer: those that a fused floor is held against, and those of a cosine floor.
 
     The best chunk is that of the prompt where the question went through the expansion pass, else the
-    best of all candidates.
+    best of all candidates. Where a ranker failed, nothing is scored: the others score otherwise without it.
     """
     quality = answer.get("quality", {})
     expanded = bool(quality.get("expanded", False))
     candidates = answer.get("candidates", [])
+    rows = (quality if expanded else answer).get("rankers", {})
+    if any(report.get("error") or report.get("timedOut") for report in rows.values()):
+        return _unscored(asked, Why.FAILED)
     fused = answer.get("chunks", []) if expanded else candidates
     if not fused:
         return _unscored(asked, Why.EMPTY)
     best = max(fused, key=lambda hit: hit["score"])
     rendered = candidates[: replay.top_k]
     cosines = sorted((hit["cosine"] for hit in rendered if "cosine" in hit), reverse=True)
-    rows = (quality if expanded else answer).get("rankers", {})
     nearest = quality.get("bestCosine", answer.get("bestCosine"))
     return Question(
         id=asked.question_id,
