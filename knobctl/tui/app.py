@@ -121,13 +121,21 @@ class KnobctlApp(Frame):
 
         if not tenant:
             raise UsageError("name the tenant: :tenant NAME; Tab completes it")
+        self.assert_known(tenant)
+        self.switch_mode(FLEET)
+        self.push_screen(TenantScreen(tenant))
+
+    def assert_known(self, tenant: str) -> None:
+        """See that the fleet has a tenant of a name, as far as that is known by now.
+
+        Raises:
+            UsageError: If it has none, with the nearest name.
+        """
         names = self.workplace.tenant_names()
         if names and tenant not in names:
             close = nearest(tenant, names) if len(names) < _FEW else None
             known = f"did you mean {close}?" if close else "tenant: in the palette finds names"
             raise UsageError(f"there is no tenant {visible(tenant)}; {known}")
-        self.switch_mode(FLEET)
-        self.push_screen(TenantScreen(tenant))
 
     async def action_log(self) -> None:
         """Show what was asked of the outside."""

@@ -158,8 +158,10 @@ def test_the_line_of_the_fleet_opens_it(desk: Desk) -> None:
         assert isinstance(lab_screen, LabScreen)
         assert f"LAB  {lab_screen.tenant}  floor" in person.picture
         assert lab_screen.tenant in {path.stem for path in desk.folder.rglob("tenants/*.yaml")}
-        await person.press("G", "k", "g", "escape")
+        await person.press("G", "k", "g", "ctrl+d", "ctrl+u", "escape")
         assert not isinstance(person.app.screen, LabScreen)
+        await person.say("lab acmee")
+        assert "there is no tenant acmee; did you mean acme?" in person.told
 
     sit_down(desk, act)
 
@@ -256,6 +258,23 @@ def test_a_second_tenant_and_an_older_file_are_laid_under_the_first(desk: Desk) 
         assert "acme names no recorded scores as evidence" in person.told
 
     opened(desk, act, size=(120, 40))
+
+
+def test_where_the_tenant_cannot_be_read_it_says_why(desk: Desk) -> None:
+    """Two files that claim it: the reason stands where the plots would be, and keys give it too."""
+
+    async def act(person: Person) -> None:
+        await person.press("escape")
+        desk.write("fleet/tenants/again.yaml", TENANT)
+        person.app.workplace.reload()
+        await person.press("2")
+        assert "squad2-dev stands in" in " ".join(person.picture.split())
+        await person.press(">")
+        assert "is being read" in person.told
+        assert person.app.place is not None
+        assert person.app.place.twin() == "knobctl reach --plot --tenant squad2-dev fleet"
+
+    opened(desk, act)
 
 
 def test_the_table_has_the_same_numbers(desk: Desk) -> None:

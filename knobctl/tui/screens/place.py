@@ -157,6 +157,8 @@ class Place(Screen[None], Working):
 
         if not (tenant or self.tenant):
             raise UsageError("name the tenant: :lab TENANT")
+        if tenant:
+            self.knobctl.assert_known(tenant)
         self.app.push_screen(LabScreen(tenant or self.tenant))
 
     def make_room(self, action: Action) -> None:
