@@ -6,7 +6,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.documents.kinds import TENANT_NAME
-from knobctl.engine.ahead import Ahead
 from knobctl.engine.answers import NonsenseError, parse_object
 from knobctl.engine.capabilities import Capabilities
 from knobctl.engine.failures import CallFailedError, CallRefusedError
@@ -63,7 +62,7 @@ class HttpEngine:
         self._notice = notice
         self._transport = Transport(url, network, say=lambda what: notice(f"{self.name} {what}"))
         self._capabilities = Capabilities(self.name, self._offers_list, tokens, notice)
-        self._ahead: Ahead[LiveSet] | None = None
+        self._listing: Paging | None = None
 
     def read(self, tenant: str) -> LiveSet:
         """Read one tenant's set."""
@@ -78,24 +77,31 @@ class HttpEngine:
 
     def list(self) -> Iterator[LiveSet]:
         """Read the sets of every tenant that the caller holds, page by page."""
-        ahead, self._ahead = self._ahead, None
-        return ahead.items() if ahead else chain.from_iterable(self._listed())
+        paging, self._listing = self._listing, None
+        return chain.from_iterable(self._listed(paging))
 
     def list_ahead(self) -> None:
-        """Begin to read what the next `list` gives, while other work is done."""
-        self._ahead = Ahead(self._listed())
+        """Begin to fetch what the next `list` gives, while other work is done.
 
-    def _listed(self) -> Iterator[Sequence[LiveSet]]:
+        Raises:
+            NotOfferedError: If the engine cannot be asked for all tenants at once.
+        """
+        self._listing = self._sets_paged()
+        self._listing.begin()
+
+    def _listed(self, paging: Paging | None) -> Iterator[Sequence[LiveSet]]:
         """Give the sets of a page at a time."""
-
-        def read(body: bytes) -> dict[str, Any]:
-            return self._sets.page(body, lambda page: self._read_answer(page, None))
-
-        for sets in self._pages(LIST, {}, None, "configs", read):
+        for sets in self._in_pages(paging or self._sets_paged(), "configs"):
             if all(TENANT_NAME.match(live.tenant) for live in sets):
                 yield sets
             else:
                 yield [live for live in sets if self._has_name_of_document(live)]
+
+    def _sets_paged(self) -> Paging:
+        def read(body: bytes) -> dict[str, Any]:
+            return self._sets.page(body, lambda page: self._read_answer(page, None))
+
+        return self._paged(LIST, {}, None, read)
 
     def _has_name_of_document(self, live: LiveSet) -> bool:
         if TENANT_NAME.match(live.tenant):
@@ -113,7 +119,8 @@ class HttpEngine:
         def read(answer: bytes) -> dict[str, Any]:
             return self._read_answer(answer, tenant)
 
-        for item in chain.from_iterable(self._pages(EVENTS, body, tenant, "events", read)):
+        paging = self._paged(EVENTS, body, tenant, read)
+        for item in chain.from_iterable(self._in_pages(paging, "events")):
             event = self._sane(audit_event, item, self._catalogue)
             if tenant is not None and event["tenant_id"] != tenant:
                 raise self._nonsense("an audit event of another tenant than the one asked for")
@@ -213,8 +220,8 @@ class HttpEngine:
 
     def close(self) -> None:
         """Close the connections."""
-        if self._ahead:
-            self._ahead.stop()
+        if self._listing:
+            self._listing.stop()
         self._transport.close()
 
     def _offers_list(self, tenant: str) -> bool:
@@ -257,23 +264,24 @@ class HttpEngine:
             said = nonsense(str(error), body, self._tokens.token(tenant))
             raise failed(self.name, said) from error
 
-    def _pages(
+    def _paged(
         self,
         method: str,
         body: Mapping[str, Any],
         tenant: str | None,
-        field: str,
         read: Callable[[bytes], Mapping[str, Any]],
-    ) -> Iterator[Sequence[Any]]:
-        """Give what stands in one field of each page."""
+    ) -> Paging:
         if tenant is None and self._tokens.per_tenant:
             raise NotOfferedError(
                 f"{self.name} cannot be asked for all tenants at once: each has a token of its own",
                 hint="name the tenants",
             )
-        paging = Paging(
+        return Paging(
             lambda page: self._fetch(method, {**body, **page}, tenant), read, ahead=tenant is None
         )
+
+    def _in_pages(self, paging: Paging, field: str) -> Iterator[Sequence[Any]]:
+        """Give what stands in one field of each page."""
         try:
             for page in paging.pages():
                 yield list_field(page, field)

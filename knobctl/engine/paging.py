@@ -1,18 +1,17 @@
-"""Fetches a list page by page: in large pages where the engine takes them, and the next one while one is read."""
+"""Fetches a list page by page: in large pages where the engine takes them, and the next ones while one is read."""
 
 from __future__ import annotations
 
 import re
 import time
-from concurrent.futures import Future, wait
-from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from knobctl.engine.ahead import Ahead
 from knobctl.engine.answers import MAX_ANSWER_BYTES, NonsenseError
 from knobctl.engine.failures import CallFailedError
 from knobctl.engine.interface import EngineRefusedError
 from knobctl.engine.wire import text_field
-from knobctl.errors import EngineError, KnobctlError
+from knobctl.errors import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,8 +22,6 @@ FIRST_PAGE: Final = 200
 LARGE_PAGE: Final = 1000
 SLOW_PAGE_S: Final = 5.0
 """From here on a first page took so long that a large one may take longer than any answer may."""
-HEAD_START_S: Final = 0.004
-"""What a request gets to be on its way: reading a page keeps the interpreter from other threads."""
 MAX_PAGES: Final = 100_000
 _TOO_LARGE: Final = frozenset({"invalid_argument", "out_of_range"})
 """How an engine may say that it does not take pages of a size."""
@@ -43,41 +40,70 @@ class Paging:
         Args:
             fetch: Sends a call with these fields and gives the body of its answer.
             read: Reads a body.
-            ahead: Whether to ask for the next page while one is read.
+            ahead: Whether pages are asked for before those in front of them are read.
         """
         self._fetch = fetch
         self._read = read
-        self._ahead = ahead
+        self._is_ahead = ahead
+        self._ahead: Ahead[tuple[bytes, str]] | None = None
         self._size = FIRST_PAGE
 
+    def begin(self) -> None:
+        """Ask for the first pages, before anybody wants to read them."""
+        self._ahead = self._ahead or Ahead(self._following(""))
+
+    def stop(self) -> None:
+        """Ask for no more."""
+        if self._ahead:
+            self._ahead.stop()
+
     def pages(self) -> Iterator[Mapping[str, Any]]:
-        """Give page after page.
+        """Give page after page, once.
 
         Raises:
             NonsenseError: If the list does not end.
             EngineError: What `fetch` and `read` raise.
         """
-        token, asked = "", None
-        for _ in range(MAX_PAGES):
-            body = asked.result() if asked else self._page(token)
-            # Where the next page begins stands at the end: it is asked for before this one is read, and
-            # what comes back counts only if the page, once it is read, says the same.
-            guess = self._guess(body)
-            asked = _begun(self._page, guess) if guess else None
-            if asked:
-                wait((asked,), HEAD_START_S)
-            page = self._read(body)
-            yield page
-            token, previous = text_field(page, "nextPageToken", "next_page_token"), token
+        token, bodies = "", self._bodies("")
+        try:
+            for _ in range(MAX_PAGES):
+                body, guess = next(bodies)
+                page = self._read(body)
+                yield page
+                token, previous = text_field(page, "nextPageToken", "next_page_token"), token
+                if not token:
+                    return
+                if token == previous:
+                    break
+                if token != guess:
+                    self.stop()
+                    bodies = self._bodies(token)
+            raise NonsenseError("a list that does not end")
+        finally:
+            self.stop()
+
+    def _bodies(self, token: str) -> Iterator[tuple[bytes, str]]:
+        if not self._is_ahead:
+            return self._following(token)
+        if token or not self._ahead:
+            self._ahead = Ahead(self._following(token))
+        return self._ahead.items()
+
+    def _following(self, token: str) -> Iterator[tuple[bytes, str]]:
+        """Give the pages from a token on, each with where the next one seems to begin.
+
+        That stands at the end of a page: the next one is asked for before this one is read, and what comes
+        counts only if the page, once it is read, says the same.
+        """
+        while True:
+            body = self._page(token)
+            token = self._guess(body)
+            yield body, token
             if not token:
                 return
-            if token == previous:
-                break
-            asked = asked if token == guess else None
-        raise NonsenseError("a list that does not end")
 
     def _guess(self, body: bytes) -> str:
-        found = _NEXT_PAGE.findall(body[-_TAIL_BYTES:]) if self._ahead else []
+        found = _NEXT_PAGE.findall(body[-_TAIL_BYTES:]) if self._is_ahead else []
         return found[-1].decode() if found else ""
 
     def _page(self, token: str) -> bytes:
@@ -105,20 +131,3 @@ def _may_be_too_large(error: EngineError) -> bool:
     if isinstance(error, EngineRefusedError):
         return error.code in _TOO_LARGE
     return isinstance(error.__cause__, CallFailedError) and error.__cause__.started
-
-
-def _begun(page: Callable[[str], bytes], token: str) -> Future[bytes]:
-    """Ask for a page in a thread of its own, for which nobody waits who does not want the page any more."""
-    future: Future[bytes] = Future()
-
-    def ask() -> None:
-        try:
-            future.set_result(page(token))
-        except KnobctlError as error:
-            future.set_exception(error)
-        except BaseException as error:
-            future.set_exception(error)
-            raise
-
-    Thread(target=ask, name="knobctl-page", daemon=True).start()
-    return future

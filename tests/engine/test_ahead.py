@@ -1,36 +1,36 @@
-"""A list that is fetched while other work is done."""
+"""Things that are fetched while other work is done."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from itertools import islice
+from itertools import count, islice
 from typing import TYPE_CHECKING
 
 import pytest
 
-from knobctl.engine.ahead import SHORT_TURN_S, Ahead
+from knobctl.engine.ahead import MOST_AHEAD, SHORT_TURN_S, Ahead
 from knobctl.errors import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.mark.parametrize("number", [0, 1, 199, 200, 201, 1000])
+@pytest.mark.parametrize("number", [0, 1, MOST_AHEAD - 1, MOST_AHEAD, MOST_AHEAD + 1, 1000])
 def test_items_come_once_and_in_order(number: int) -> None:
-    """However many there are, and however large the pieces; an empty one is no end."""
-    pieces = [range(start, min(start + 200, number)) for start in range(0, number, 200)]
-    assert list(Ahead(iter([(), *pieces, ()])).items()) == list(range(number))
+    """However many there are; nothing is no end."""
+    items = [None, *range(number), None]
+    assert list(Ahead(iter(items)).items()) == items
 
 
 def test_it_begins_before_anybody_asks() -> None:
     """The first item is fetched while nobody waits for it."""
     begun = threading.Event()
 
-    def fetched() -> Iterator[list[int]]:
+    def fetched() -> Iterator[int]:
         begun.set()
-        yield [1]
+        yield 1
 
     ahead = Ahead(fetched())
     assert begun.wait(5)
@@ -38,14 +38,14 @@ def test_it_begins_before_anybody_asks() -> None:
 
 
 def test_a_failure_comes_where_it_happened() -> None:
-    """The pieces before it come before it."""
+    """The items before it come before it."""
 
-    def fetched() -> Iterator[range]:
-        yield range(400)
+    def fetched() -> Iterator[int]:
+        yield from range(40)
         raise EngineError("gone")
 
     items = Ahead(fetched()).items()
-    assert list(islice(items, 400)) == list(range(400))
+    assert list(islice(items, 40)) == list(range(40))
     with pytest.raises(EngineError, match="gone"):
         next(items)
 
@@ -55,11 +55,11 @@ def test_nothing_is_fetched_once_nobody_wants_more(looked_at: bool) -> None:
     """A list without an end is given up, looked at or not."""
     fetched = 0
 
-    def endless() -> Iterator[list[int]]:
+    def endless() -> Iterator[int]:
         nonlocal fetched
         while True:
             fetched += 1
-            yield [fetched]
+            yield fetched
 
     ahead = Ahead(endless())
     if looked_at:
@@ -74,6 +74,15 @@ def test_nothing_is_fetched_once_nobody_wants_more(looked_at: bool) -> None:
     assert fetched == then
 
 
+def test_no_more_is_fetched_ahead_than_fits() -> None:
+    """Of a list without an end, at which nobody looks yet."""
+    fetched = count(1)
+    ahead = Ahead(fetched)
+    time.sleep(0.05)
+    assert next(fetched) <= MOST_AHEAD + 2
+    ahead.stop()
+
+
 def test_threads_take_short_turns_while_anything_is_fetched_and_their_usual_ones_afterwards() -> (
     None
 ):
@@ -81,10 +90,10 @@ def test_threads_take_short_turns_while_anything_is_fetched_and_their_usual_ones
     usual = sys.getswitchinterval()
     first, second = threading.Event(), threading.Event()
 
-    def held(until: threading.Event) -> Iterator[list[float]]:
-        yield [sys.getswitchinterval()]
+    def held(until: threading.Event) -> Iterator[float]:
+        yield sys.getswitchinterval()
         until.wait(5)
-        yield [sys.getswitchinterval()]
+        yield sys.getswitchinterval()
 
     lists = [Ahead(held(first)).items(), Ahead(held(second)).items()]
     assert [next(one) for one in lists] == [pytest.approx(SHORT_TURN_S)] * 2

@@ -174,7 +174,7 @@ def test_events_of_one_tenant_are_asked_for_as_they_are_wanted() -> None:
     with client_of(listing) as engine:
         found = engine.audit_events("acme")
         next(found)
-        assert not any(thread.name == "knobctl-page" for thread in threading.enumerate())
+        assert not any(thread.name == "knobctl-ahead" for thread in threading.enumerate())
         assert len(listing.asked) == 1
         assert len(list(found)) == 1
 
@@ -185,7 +185,7 @@ def test_a_list_that_is_given_up_leaves_nothing_open() -> None:
     with client_of(listing) as engine:
         next(engine.list())
     for thread in threading.enumerate():
-        if thread.name == "knobctl-page":
+        if thread.name == "knobctl-ahead":
             thread.join(5)
             assert not thread.is_alive()
 
