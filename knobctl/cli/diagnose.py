@@ -6,6 +6,7 @@ import json
 
 import click
 
+from knobctl.cli.completing import complete_assignments
 from knobctl.cli.options import Settings, common_options
 from knobctl.cli.selection import complete_tenants
 from knobctl.errors import ExitCode
@@ -43,6 +44,14 @@ from knobctl.errors import ExitCode
     multiple=True,
     help="Ask about this source only; repeatable.",
 )
+@click.option(
+    "--with",
+    "proposed",
+    metavar="KNOB=VALUE",
+    multiple=True,
+    shell_complete=complete_assignments,
+    help="Ask under the live set and under it with this knob so, side by side; nothing is written. Repeatable.",
+)
 @click.option("--floor", metavar="NUMBER", help="How many candidates would another floor keep?")
 @click.option(
     "--save",
@@ -60,13 +69,15 @@ def command(
     min_score: str | None,
     top_k: int | None,
     sources: tuple[str, ...],
+    proposed: tuple[str, ...],
     floor: str | None,
     save: str | None,
 ) -> ExitCode:
     """Explain a Search or AssembleContext answer: which floor bound, and what to change.
 
     FILE holds the answer as JSON; - or no FILE reads standard input. Two FILEs are compared.
-    With --ask the engine is asked now, which is a retrieval of its own.
+    With --ask the engine is asked now, which is a retrieval of its own; with --with, what a model
+    would get if the tenant's set were another is compared with what it gets.
     """
     from knobctl.cli.diagnosing import Wanted, diagnosed
     from knobctl.cli.session import Session
@@ -80,6 +91,7 @@ def command(
         min_score=min_score,
         top_k=top_k,
         sources=sources,
+        proposed=proposed,
         floor=floor,
         save=save,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,10 @@ from knobctl.report.plot_parts import Ink
 from knobctl.text import visible
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from knobctl.cli.session import Session
+    from knobctl.diagnosis.side_by_side import Side
 
 _STANDARD_INPUT = "-"
 
@@ -45,6 +48,8 @@ class Wanted:
     min_score: str | None
     top_k: int | None
     sources: tuple[str, ...]
+    proposed: tuple[str, ...]
+    """Assignments to knobs, `KNOB=VALUE`, of a set that is asked about and not written."""
     floor: str | None
     save: str | None
 
@@ -68,6 +73,9 @@ def diagnosed(session: Session, wanted: Wanted) -> Found:
     """
     _assert_fits(wanted)
     floor = None if wanted.floor is None else typed_floor(wanted.floor, session.catalogue)
+    if wanted.proposed:
+        both = _both(session, wanted, floor)
+        return Found(diagnoses=both, comparison=compare(*both), drawing=_drawing(session))
     # What is wrong with a file is said before an engine is asked for anything.
     answers: list[tuple[Answer, Asked | None]] = [
         (read_answer(_content(file), _name(file)), None) for file in _files(wanted)
@@ -93,6 +101,7 @@ def _assert_fits(wanted: Wanted) -> None:
         "--top-k": wanted.top_k,
         "--source": wanted.sources,
         "--save": wanted.save,
+        "--with": wanted.proposed,
     }
     typed = [name for name, value in only_ask.items() if value not in (None, ())]
     if typed and not asks:
@@ -103,6 +112,11 @@ def _assert_fits(wanted: Wanted) -> None:
         raise UsageError(
             "AssembleContext takes neither a floor nor topK: its knobs decide",
             hint="ask Search: --surface search; or see what another floor keeps: --floor NUMBER",
+        )
+    beside = [name for name in typed if name != "--with"] + ["FILE"] * bool(wanted.files)
+    if wanted.proposed and beside:
+        raise UsageError(
+            f"{beside[0]} does not go with --with: both answers are those of the prompt's assembly"
         )
     if len(wanted.files) + asks > 2:
         raise UsageError("one answer is explained, two are compared; there are more")
@@ -180,6 +194,39 @@ def _ask(session: Session, wanted: Wanted) -> tuple[Answer, Asked]:
         corpus=_corpus(session, tenant) if answer.outcome == Outcome.NO_RESULTS else None,
     )
     return answer, asked
+
+
+def _both(session: Session, wanted: Wanted, floor: Fraction | None) -> tuple[Diagnosis, Diagnosis]:
+    """Ask under the live set, and under it with other values; nothing is written.
+
+    Raises:
+        UsageError: If an assignment is none, or there is no such tenant.
+        EngineError: If the engine cannot be asked, or does not evaluate.
+    """
+    from knobctl.changes.asking_both import ask_both
+    from knobctl.changes.single import judge_literals, read_assignments
+    from knobctl.cli.live import read_named
+
+    tenant, catalogue = wanted.tenant or "", session.catalogue
+    values, report = judge_literals(tenant, read_assignments(wanted.proposed, catalogue), catalogue)
+    if report.errors:
+        raise UsageError(report.findings[0].message, hint=report.findings[0].hint)
+    (live,) = read_named(session, [tenant])
+    found = ask_both(
+        session.engine,
+        tenant,
+        wanted.question or "",
+        catalogue=catalogue,
+        live=live.knobs,
+        draft=catalogue.canonical({**live.knobs, **values}),
+    )
+    named = f"the live set with {' '.join(wanted.proposed)}"
+    return _explained(found.before, "the live set", floor), _explained(found.after, named, floor)
+
+
+def _explained(side: Side, name: str, floor: Fraction | None) -> Diagnosis:
+    answer = replace(side.evaluated.answer, source=name)
+    return diagnose(answer, side.diagnosis.case.knobs, floor=floor)
 
 
 def _corpus(session: Session, tenant: str) -> Corpus | None:

@@ -311,3 +311,45 @@ def test_a_question_is_asked_of_the_reference_engine_and_nothing_is_written(load
     """Asking leaves no event."""
     loaded("diagnose", "--tenant", "acme", "--ask", "who approves?", *ENGINE)
     assert loaded.events() == []
+
+
+def test_what_another_set_would_answer_is_compared_and_nothing_is_written(loaded: Inside) -> None:
+    """Two diagnoses, of the live set and of it with other values; unset is a value too."""
+    ask = ("diagnose", "--tenant", "acme", "--ask", "workflow approval gates", *ENGINE)
+    result = loaded(*ask, "--with", "retrieval_min_score=0.99", "--format", "json")
+    assert verdicts(result) == ["all-passed", "floor-removed-all"]
+    assert [one["source"] for one in result.json["diagnoses"]] == [
+        "the live set",
+        "the live set with retrieval_min_score=0.99",
+    ]
+    assert result.json["comparison"]["verdict"] == "same-corpus"
+    alike = loaded(
+        *ask, "--with", "rrf_k=0", "--with", "recency_ranker_mode=ENABLED", "--format", "json"
+    )
+    assert len(set(verdicts(alike))) == 1
+    text = loaded(*ask, "--with", "retrieval_min_score=0.99").out
+    assert "floor      0.3 -> 0.99" in text
+    assert loaded.events() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--with", "rrf_k=30"), "--with goes with --ask"),
+        (("--ask", "x", "--tenant", "acme", "--with", "rrf_k"), "must be KNOB=VALUE"),
+        (("--ask", "x", "--tenant", "acme", "--with", "rrf_k=0.5"), "rrf_k is 0.5"),
+        (("--ask", "x", "--tenant", "acme", "--with", "rrf_k2=1"), "is no knob"),
+        (("--ask", "x", "--tenant", "acme", "--with", "rrf_k=30", "a.json"), "FILE does not go"),
+        (
+            ("--ask", "x", "--tenant", "acme", "--with", "rrf_k=30", "--surface", "search"),
+            "--surface does not go",
+        ),
+    ],
+)
+def test_what_does_not_go_with_another_set_is_said(
+    inside: Inside, arguments: tuple[str, ...], words: str
+) -> None:
+    """Before anybody is asked."""
+    result = inside("diagnose", *arguments, *ENGINE)
+    assert result.code == 2
+    assert words in result.err

@@ -25,6 +25,7 @@ from knobctl.tui.widgets.virtual_table import VirtualTable
 from tests.cli.inside import Inside
 from tests.cli.serving import serving
 from tests.given_engine import GivenEngine
+from tests.tui.desks import settled
 from tests.tui.hostile import HOSTILE, unseen
 from tests.tui.persons import Person, sit_down
 from tests.tui.pictures import assert_picture
@@ -98,15 +99,16 @@ def test_both_answers_stand_beside_each_other(loaded: Desk, size: tuple[int, int
 
     async def act(person: Person) -> None:
         keep_draft(person, retrieval_min_score="0.6", vector_min_cosine="0.2")
-        screen = await ask(person)
+        await ask(person)
         assert "live r1 | draft (2 edits)" in person.header
         assert "2 gained, 7 lost, 0 moved; in the prompt 12 -> 7 chunks, 196 -> 156 tokens" in (
             person.picture
         )
         assert "the floor 0.6 removed 17 and kept 7" in person.picture
-        await person.press("G")
-        await person.press(*"k" * (len(screen.query_one(VirtualTable).view) - 8))
+        await person.press(*"jjjjjjj")
         assert "- lost" in person.picture
+        person.app.clear_notifications()
+        await settled(person.pilot)
         assert_picture(f"ask-{size[0]}x{size[1]}", person.picture)
 
     sit_down(loaded, act, size=size)
@@ -133,13 +135,17 @@ def test_nothing_is_written_and_what_was_asked_stands_in_the_log(loaded: Desk) -
     """Two evaluations, no write, no event."""
 
     async def act(person: Person) -> None:
-        keep_draft(person, retrieval_min_score="0.6")
+        keep_draft(person, retrieval_min_score="0.6", recency_ranker_mode="DISABLED")
         await ask(person)
         calls = [e.text for e in person.app.workplace.log.entries() if e.kind == "engine"]
         assert calls.count("evaluate acme") == 2
         assert not any(call.startswith("replace") for call in calls)
         await person.press("Y")
-        assert f"knobctl diagnose --tenant acme --ask '{QUESTION}'" in person.told
+        twin = f"knobctl diagnose --tenant acme --ask '{QUESTION}' --with retrieval_min_score=0.6"
+        assert f"{twin} --with recency_ranker_mode=DISABLED" in person.told.replace(
+            "--with recency_ranker_mode=DISABLED --with retrieval_min_score=0.6",
+            "--with retrieval_min_score=0.6 --with recency_ranker_mode=DISABLED",
+        )
 
     sit_down(loaded, act)
     assert loaded.revision("acme") == "r1"

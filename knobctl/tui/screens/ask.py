@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 from textual.containers import Container, VerticalScroll
 
 from knobctl.changes.asking_both import ask_both
+from knobctl.changes.diff import diff_sets
 from knobctl.engine.interface import NotOfferedError
 from knobctl.report.sets import revision_words
-from knobctl.text import count, joined
+from knobctl.text import count, joined, spelled
 from knobctl.tui.actions import ASK, bindings_of
 from knobctl.tui.asked import (
     LIVE,
@@ -63,6 +64,8 @@ class Answered:
     alike: bool
     remarks: tuple[str, ...]
     """What was not asked as it stands."""
+    proposed: tuple[str, ...] = ()
+    """What the other set changes, as assignments: `rrf_k=70`."""
 
 
 class _Chunks:
@@ -205,6 +208,11 @@ class AskScreen(Listing):
                 edits=len(understood.edited),
                 alike=dict(live.knobs) == dict(understood.desired),
                 remarks=tuple(remarks),
+                proposed=tuple(
+                    f"{change.knob}={spelled(change.after)}"
+                    for change in diff_sets(judge.catalogue, live.knobs, understood.desired)
+                    if change.after is not None
+                ),
             )
 
         self.ask("question", ask, self.show, failed=self._cannot)
@@ -319,11 +327,13 @@ class AskScreen(Listing):
         )
 
     def twin(self) -> str:
-        """The answer under the live set; under a draft no command asks so far."""
-        question = self._answered.question if self._answered else self._asking or "QUESTION"
-        tenant = shlex.quote(self.tenant)
-        asked = f"knobctl diagnose --tenant {tenant} --ask {shlex.quote(question)}"
-        return f"{asked}{self.workplace.where.typed}"
+        """Both answers; the one under the live set where the sets are alike, or nothing was asked yet."""
+        answered = self._answered
+        question = answered.question if answered else self._asking or "QUESTION"
+        words = ["knobctl", "diagnose", "--tenant", self.tenant, "--ask", question]
+        for assignment in answered.proposed if answered else ():
+            words += ["--with", assignment]
+        return shlex.join(words) + self.workplace.where.typed
 
     def next_step(self) -> str:
         """What most people do next."""
