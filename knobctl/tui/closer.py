@@ -12,6 +12,7 @@ from knobctl.errors import KnobctlError
 from knobctl.finding import Severity
 from knobctl.report.ages import ago
 from knobctl.report.drift import tenant_lines
+from knobctl.report.message import LONGEST_LABEL, advice, costs, headline
 from knobctl.text import count, spelled, visible
 from knobctl.tui.ui import line, lines
 
@@ -107,9 +108,11 @@ def _finding_lines(findings: Sequence[Finding]) -> Iterator[Content]:
             continue
         role = _ROLES[one.severity] if one.counts else "muted"
         waived = f" (waived: {one.waived_by})" if one.waived_by else ""
-        yield line((f"{_SIGNS[one.severity]} {one.rule}", role), f"{waived}  {one.message}")
-        if one.hint:
-            yield line(("  write  ", "muted"), one.hint)
+        yield line(
+            (f"{_SIGNS[one.severity]} {one.rule}", role), f"{waived}  {headline(one.message)}"
+        )
+        for label, words in (*costs(one.message), *advice(one)):
+            yield line((f"  {label:<{LONGEST_LABEL}} ", "muted"), words)
     infos = sum(one.severity is Severity.INFO for one in findings)
     if infos:
         yield line((f"i {count(infos, 'info')}: knobctl check tells them", "muted"))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from fractions import Fraction
-from math import nan
+from math import isfinite, nan
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from knobctl.text import nearest
@@ -339,10 +338,14 @@ def _holds(sign: str, value: float, wanted: float) -> bool:
 
 
 def _number(name: str, sign: str, text: str) -> float:
+    over, slash, under = text.partition("/")
     try:
-        return float(Fraction(text)) if len(text) < 40 else float(text)
-    except (ValueError, ZeroDivisionError, OverflowError):
-        raise _NotUnderstoodError(f"{name}{sign} takes a number, such as 0.33 or 1/3") from None
+        number = float(over) / float(under) if slash else float(over)
+    except (ValueError, ZeroDivisionError):
+        number = nan
+    if not isfinite(number):
+        raise _NotUnderstoodError(f"{name}{sign} takes a number, such as 0.33 or 1/3")
+    return number
 
 
 def _knob(name: str, catalogue: Catalogue) -> Knob:
