@@ -16,6 +16,7 @@ from textual.pilot import Pilot
 from knobctl.tui.actions import ACTIONS
 from knobctl.tui.app import KnobctlApp
 from tests.tui.desks import Desk, settled
+from tests.tui.persons import PRODUCTION
 
 KEYS: Final = [
     *sorted({key for action in ACTIONS for key in action.keys}),
@@ -25,7 +26,7 @@ KEYS: Final = [
     *("slash", "colon", "question_mark", "less_than_sign", "greater_than_sign", "plus", "minus"),
 ]
 COMMANDS: Final = sorted({action.command for action in ACTIONS} - {"quit"})
-WORDS: Final = ("", "delta", "rrf_k", "0.4", "x", "[/]", "because the report says so")
+WORDS: Final = ("", "acme", "rrf_k", "0.4", "x", "[/]", "because the report says so")
 SIZES: Final = ((60, 20), (80, 24), (100, 30), (140, 40), (30, 8))
 KEY_NAMES: Final = {
     " ": "space",
@@ -43,9 +44,10 @@ CHARACTERS: Final = {name: key for key, name in KEY_NAMES.items()} | {
     "greater_than_sign": ">",
     "plus": "+",
 }
-STEPS: Final = 40
-SEEDS: Final = range(16)
-MANY_SEEDS: Final = range(16, 500)
+STEPS: Final = 25
+SEEDS: Final = range(18)
+ARMED_SEEDS: Final = range(6)
+MANY_SEEDS: Final = range(18, 500)
 
 
 class Monkey:
@@ -93,7 +95,7 @@ class Monkey:
         await self._press(*self._random.choice(WORDS), "enter")
 
     async def _paste(self) -> None:
-        text = self._random.choice((":push\n", "delta\n", "y\n", "\x1b[A", "x" * 5000))
+        text = self._random.choice((":push\n", "bolt\n", "y\n", "\x1b[A", "x" * 5000))
         self.done.append(f"paste {text[:9]!r}")
         self._pilot.app.post_message(Paste(text))
         await self._pilot.pause()
@@ -163,8 +165,24 @@ def test_random_keys_write_nothing_and_break_nothing(desk: Desk, seed: int) -> N
     unchanged(desk, before)
 
 
+@pytest.mark.parametrize("seed", ARMED_SEEDS)
+def test_random_keys_push_nothing_to_production_without_the_name(desk: Desk, seed: int) -> None:
+    """An armed session that looks at a plan pushes nothing while nobody types the tenant's name."""
+    before = prepared(desk)
+    desk.write("../home/config/knobctl/contexts.yaml", PRODUCTION)
+    arm = ("escape colon a r m space w h y enter", "enter O P S minus 1 enter")
+    plan = ("colon t e n a n t space b o l t enter", "colon p u s h enter wait:900", "a", "a", "a")
+    with desk.app(engine=None, context="live") as app:
+        done = asyncio.run(play(app, seed, *arm, *plan))
+    revisions = {tenant: desk.revision(tenant) for tenant in before[1]}
+    assert revisions == before[1], done
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", MANY_SEEDS)
 def test_many_random_keys_write_nothing_and_break_nothing(desk: Desk, seed: int) -> None:
     """The same, hundreds of times."""
-    test_random_keys_write_nothing_and_break_nothing(desk, seed)
+    if seed % 4 == 0:
+        test_random_keys_push_nothing_to_production_without_the_name(desk, seed)
+    else:
+        test_random_keys_write_nothing_and_break_nothing(desk, seed)
