@@ -5,14 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from knobctl.changes.drift import find_drift
-from knobctl.documents.model import Kind
-from knobctl.engine.interface import NEVER_WRITTEN
 from knobctl.errors import KnobctlError
 from knobctl.finding import Severity
-from knobctl.report.ages import ago
-from knobctl.report.drift import tenant_lines
-from knobctl.report.message import LONGEST_LABEL, advice, costs, headline
 from knobctl.text import count, spelled, visible
 from knobctl.tui.ui import line, lines
 
@@ -58,6 +52,8 @@ class Looking:
 
     def __init__(self, repository: Repository, checks: OneByOne) -> None:
         """Take the documents, and what judges them."""
+        from knobctl.documents.model import Kind
+
         self._checks = checks
         self._around = [one for one in repository.others if one.kind is not Kind.TENANT]
         self._around += [one for one in repository.judged if one.kind is not Kind.TENANT]
@@ -65,6 +61,9 @@ class Looking:
 
     def at(self, tenant: Document, engine: Engine) -> Closer:
         """Look at a tenant that has a document."""
+        import knobctl.report.drift  # noqa: F401  what draws finds it loaded
+        from knobctl.changes.drift import find_drift
+
         findings = self._checks.findings(tenant)
         alone = replace(self._repository, judged=[tenant], others=self._around, findings=[])
         try:
@@ -103,6 +102,8 @@ def closer_words(closer: Closer, now: datetime) -> Content:
 
 
 def _finding_lines(findings: Sequence[Finding]) -> Iterator[Content]:
+    from knobctl.report.message import LONGEST_LABEL, advice, costs, headline
+
     for one in sorted(findings, key=lambda each: each.severity.rank):
         if one.severity is Severity.INFO:
             continue
@@ -119,6 +120,9 @@ def _finding_lines(findings: Sequence[Finding]) -> Iterator[Content]:
 
 
 def _drift_lines(closer: Closer, now: datetime) -> Iterator[Content]:
+    from knobctl.report.ages import ago
+    from knobctl.report.drift import tenant_lines
+
     if closer.trouble:
         yield line(("? the engine: ", "muted"), closer.trouble)
     if closer.live:
@@ -139,6 +143,9 @@ def _drift_lines(closer: Closer, now: datetime) -> Iterator[Content]:
 
 
 def _stranger_lines(live: LiveSet, now: datetime) -> Iterator[Content]:
+    from knobctl.engine.interface import NEVER_WRITTEN
+    from knobctl.report.ages import ago
+
     if live.revision == NEVER_WRITTEN:
         yield line("the engine holds nothing of it")
         return

@@ -1,4 +1,7 @@
-"""What the fleet's screen reads in the background: documents, then verdicts and live sets, and live again and again."""
+"""What the fleet's screen reads in the background: documents, then verdicts and live sets, and live again and again.
+
+What reads is loaded by who reads: until then the screen is drawn.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,8 @@ from math import nan
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from knobctl.changes.preparing import validated
-from knobctl.checks.one_by_one import OneByOne
 from knobctl.tui.closer import Closer, Looking, at_stranger
 from knobctl.tui.fleet import Chunk, Fleet, Mark
-from knobctl.tui.fleet_steps import Judging, LiveReading, row_steps, rows_so_far, strangers
 from knobctl.tui.ui import tell
 from knobctl.tui.working import begun
 
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
     from textual.timer import Timer
 
+    from knobctl.checks.one_by_one import OneByOne
     from knobctl.documents.repository import Repository
     from knobctl.errors import KnobctlError
     from knobctl.tui.fleet import Held, Verdict
+    from knobctl.tui.fleet_steps import LiveReading
     from knobctl.tui.screens.fleet import FleetScreen
 
 OFTEN_S: Final = 15.0
@@ -91,6 +93,8 @@ class FleetReading:
         )
 
     def _rows(self) -> Iterator[str | Begun | Chunk]:
+        from knobctl.tui.fleet_steps import row_steps, rows_so_far
+
         workplace, seen = self._screen.workplace, 0
         opened = begun(workplace.repository)
         while not wait((opened,), timeout=WAIT_S).done:
@@ -161,6 +165,10 @@ class FleetReading:
         self._screen.follow("verdicts", self._verdicts, self._take_verdicts, done=self._all_judged)
 
     def _verdicts(self) -> Iterator[list[Verdict]]:
+        from knobctl.changes.preparing import validated
+        from knobctl.checks.one_by_one import OneByOne
+        from knobctl.tui.fleet_steps import Judging
+
         workplace, repository = self._screen.workplace, self._repository
         assert repository is not None
         if self._checks is None:
@@ -191,6 +199,8 @@ class FleetReading:
         )
 
     def _held(self) -> Iterator[list[Held]]:
+        from knobctl.tui.fleet_steps import LiveReading
+
         repository = self._repository
         assert repository is not None
         if self._live is None:
@@ -199,6 +209,8 @@ class FleetReading:
         yield from self._live.steps()
 
     def _take_held(self, held: list[Held]) -> None:
+        from knobctl.tui.fleet_steps import strangers
+
         fleet = self._screen.fleet
         unknown = fleet.hold(held)
         if unknown:

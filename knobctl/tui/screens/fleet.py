@@ -9,7 +9,7 @@ from textual.containers import Container, VerticalScroll
 from knobctl.errors import RefusedError, UsageError
 from knobctl.knobs import Catalogue
 from knobctl.text import count
-from knobctl.tui.actions import FLEET, bindings_of
+from knobctl.tui.actions import FLEET, TENANT, bindings_of
 from knobctl.tui.closer import closer_words, head_words
 from knobctl.tui.fleet import Fleet, State
 from knobctl.tui.fleet_lines import ROLES, FleetLines
@@ -17,14 +17,13 @@ from knobctl.tui.fleet_reading import FleetReading
 from knobctl.tui.fleet_twins import twin_of
 from knobctl.tui.query import FIELDS, Query, read_query, without, words_of
 from knobctl.tui.screens.place import Place
-from knobctl.tui.screens.tenant import TenantScreen
 from knobctl.tui.sorting import ORDERS, by_name, in_order
 from knobctl.tui.ui import Words, line, lines
 from knobctl.tui.widgets.filter_line import FilterField, FilterLine
 from knobctl.tui.widgets.virtual_table import VirtualTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from textual.app import ComposeResult
     from textual.timer import Timer
@@ -80,7 +79,6 @@ class FleetScreen(Place):
         """Rows that fit and are not drawn yet."""
         self._before = ""
         self._drawn: object = None
-        self._looked: tuple[int | None, Closer | None] = None, None
         self._rest: Timer | None = None
         self._opened: str | None = None
         self.reading = FleetReading(self)
@@ -174,7 +172,8 @@ class FleetScreen(Place):
     def refilter(self, *, keep: int | None = None) -> None:
         """Ask the columns again."""
         self._coming = []
-        self.table.show(self.wanted.rows(self.fleet, self._sorted), keep=keep)
+        # A list of its own: rows that come are added to both.
+        self.table.show([*self.wanted.rows(self.fleet, self._sorted)], keep=keep)
         self._show_chips()
 
     def _show_chips(self) -> None:
@@ -240,8 +239,7 @@ class FleetScreen(Place):
 
     def on_virtual_table_moved(self) -> None:
         """Follow the cursor; look more closely where it rests."""
-        self._looked = self.table.row, None
-        self._show_look()
+        self.show_look()
         if self._rest:
             self._rest.stop()
         self._rest = self.set_timer(REST_S, self.look)
@@ -254,15 +252,14 @@ class FleetScreen(Place):
 
         def take(closer: Closer) -> None:
             if row == self.table.row and fleet is self.fleet:
-                self._looked = row, closer
-                self._show_look()
+                self.show_look(closer)
 
         self.ask("closer", lambda: self.reading.look(row), take)
 
-    def _show_look(self) -> None:
-        row, closer = self._looked
-        words = self.query_one("#look", Words)
-        if row is None or row >= len(self.fleet):
+    def show_look(self, closer: Closer | None = None) -> None:
+        """Show what is known of the row under the cursor, and what a closer look found."""
+        row, words = self.table.row, self.query_one("#look", Words)
+        if row is None:
             words.update(line(("no tenant fits; Esc drops the last word of the filter", "muted")))
             return
         head = head_words(self.fleet, row)
@@ -296,8 +293,9 @@ class FleetScreen(Place):
                     f"{self.fleet.sources[row]} gives no tenant: {rule}",
                     hint=f"see what is wrong: knobctl validate {self.fleet.sources[row]}",
                 )
-            self._opened = self.fleet.names[row]
-            await self.app.push_screen(TenantScreen(self._opened))
+            from knobctl.tui.screens.tenant import TenantScreen  # what explains values loads slowly
+
+            await self.app.push_screen(TenantScreen(self.fleet.names[row]))
 
     def action_lab(self, tenant: str = "") -> None:
         """Move the floor of a tenant: the named one, or that of the line."""
@@ -398,6 +396,12 @@ class FleetScreen(Place):
         self.table.move(len(self.table.view) - 1)
 
     # What is said around.
+
+    def on_screen_suspend(self) -> None:
+        """Remember whom somebody opens, by a line or by its name."""
+        screen = self.app.screen
+        if isinstance(screen, Place) and screen.PLACE == TENANT:
+            self._opened = str(getattr(screen, "tenant", ""))
 
     def moved(self, push: Push) -> None:
         """Look again at a tenant that was pushed meanwhile."""
