@@ -14,6 +14,7 @@ from knobctl.tui.screens.push import PushScreen
 from knobctl.tui.ui import Field
 from knobctl.tui.widgets.plan_parts import TypedName
 from tests.cli.engines import embedded
+from tests.given_engine import GET, Fault, GivenEngine
 from tests.tui.pictures import assert_picture
 from tests.tui.planning import FILE, LIVE, Planner, acme, at_once, planning
 
@@ -360,3 +361,68 @@ def test_a_tenant_without_a_file_is_pushed_alone(desk: Desk) -> None:
 
     planning(desk, act)
     assert desk.knobs("acme") == LIVE | {"retrieval_min_score": 0.32}
+
+
+def test_where_only_the_file_differs_only_the_file_is_edited(desk: Desk) -> None:
+    """Nothing is sent, no run is begun, and the file says what the engine holds."""
+    acme(desk)
+
+    async def act(planner: Planner) -> None:
+        screen = await planner.plan(mmr_lambda="0.5", rrf_k="50")
+        assert "0 edits, 25 unchanged" in planner.picture
+        await planner.acknowledge_all()
+        assert screen.twin() == "knobctl set acme rrf_k=50 mmr_lambda=0.5 --file"
+        await planner.press("enter")
+        push = (await planner.pushed()).push
+        assert push.is_good
+        assert push.run is None
+        assert "acme holds this set already; nothing was sent" in planner.picture
+        assert "edited fleet/acme.yaml" in planner.picture
+
+    planning(desk, act)
+    text = (desk.folder / "fleet/acme.yaml").read_text(encoding="utf-8")
+    assert "mmr_lambda: 0.5" in text
+    with embedded(desk.folder / "engine.db") as engine:
+        assert len(list(engine.audit_events("acme"))) == 1
+
+
+def test_an_engine_that_cannot_be_read_gives_no_plan(desk: Desk) -> None:
+    """It says so in the place of the plan; `R` reads again."""
+    acme(desk)
+    with GivenEngine(tenants={"t": "acme"}) as engine:
+        engine.sets["acme"] = {"rrfK": 50}
+        token = desk.write("../home/token", "t")
+        token.chmod(0o600)
+
+        async def act(planner: Planner) -> None:
+            await planner.open()
+            engine.fail(Fault.HTML, method=GET, times=9)
+            await planner.say("push")
+            await planner.until(lambda: "x no plan:" in planner.picture)
+            await planner.press("enter")
+            assert isinstance(planner.app.screen, PlanScreen)
+            engine.troubles.clear()
+            await planner.press("R")
+            await planner.planned()
+            assert "RESET" in planner.picture
+
+        planning(desk, act, engine=engine.url, token_file=token)
+
+
+def test_a_session_that_became_read_only_cannot_confirm(desk: Desk) -> None:
+    """Fifteen minutes without a key: the line that says how to confirm says what is missing instead."""
+    acme(desk)
+
+    async def act(planner: Planner) -> None:
+        await planner.plan(mmr_lambda="0.6")
+        await planner.acknowledge_all()
+        assert "Enter pushes" in planner.picture
+        planner.app.action_disarm()
+        planner.app.refresh_frame()
+        await planner.press()
+        assert "read-only: type :arm to write" in planner.picture
+        await planner.press("enter")
+        assert isinstance(planner.app.screen, PlanScreen)
+
+    planning(desk, act)
+    assert desk.knobs("acme") == LIVE

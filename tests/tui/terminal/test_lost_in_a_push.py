@@ -137,7 +137,7 @@ def events(knobctl: Knobctl, place: list[str]) -> list[dict[str, Any]]:
 CASES = [
     ("sent", "kill", False),
     ("sent", "hang up", False),
-    ("written", "terminate", False),
+    ("written", "terminate", True),
     ("written", "kill", True),
     ("written", "hang up", True),
     ("sent", "terminate", True),
@@ -180,6 +180,20 @@ def test_the_journal_knows_and_the_run_can_be_finished(desk: Desk, step: str, ho
         assert desk.knobs("acme") == WANTED
         assert [event["revision"] for event in events(knobctl, place)] == ["r1", "r2"]
         assert "because" in events(knobctl, place)[-1]["reason"]
+
+
+def test_who_leaves_while_a_push_is_under_way_is_asked_and_waits_for_its_end(desk: Desk) -> None:
+    """The terminal is given back first; then what became of the push is said at the shell."""
+    with pushing(desk, "sent") as (tmux, between, knobctl, _place):
+        tmux.send("q")
+        tmux.wait("acme: a push is under way, it will be finished")
+        tmux.send("y")
+        tmux.wait("finishing the push of acme (run ")
+        between.let_go.set()
+        tmux.wait("acme: pushed, r2 (run ")
+        assert tmux.back() == 0
+        assert [run["state"] for run in runs(knobctl)] == ["finished"]
+        assert desk.knobs("acme") == WANTED
 
 
 def test_a_plan_that_nobody_confirmed_is_written_by_no_signal(desk: Desk) -> None:
