@@ -156,6 +156,8 @@ _LEAST: Final = {
 """So wide are columns at least, so that nothing moves while somebody types."""
 _MOST: Final = 24
 """A value that is longer is cut; the pane shows all of it."""
+_EFFECTIVE: Final = 70
+"""From so many columns on there is room for what is in force: names that are cut help nobody."""
 _WORD: Final = 9
 """Columns for the word of what is the matter, and one at the end."""
 
@@ -168,7 +170,8 @@ def columns(rows: Sequence[KnobRow], width: int, *, everything: bool) -> list[Co
         width: Columns of the terminal that the table has.
         everything: Whether default and range have room too; else they stand in the pane alone.
     """
-    fields = ["name", "repo", "draft", "live", "effective"]
+    fields = ["name", "repo", "draft", "live"]
+    fields += ["effective"] if width >= _EFFECTIVE else []
     fields += ["default", "range"] if everything else []
     widths = {field: _natural(rows, field) for field in fields}
     spare = width - 3 - _WORD - sum(widths.values()) - len(fields)

@@ -52,6 +52,8 @@ class TenantScreen(TenantEditing):
         & #split { height: 1fr; }
         & #knobs-side { height: 3fr; }
         & #titles { height: 1; text-wrap: nowrap; }
+        &.-low.-typing #knobs-side { height: 1fr; }
+        &.-low.-typing #detail-side { height: 1fr; }
         & #detail-side { height: 2fr; border-top: solid $border; }
         & #detail { height: 1fr; scrollbar-size-vertical: 1; background: $background; }
         & #detail:focus { background: $surface; }

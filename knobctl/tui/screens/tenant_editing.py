@@ -213,6 +213,7 @@ class TenantEditing(Place):
         in_force = self.judge.catalogue.effective(self.judgement.understood.desired)[knob.name]
         text = self._text_of(knob)
         self.typing = text
+        self.add_class("-typing")
         self.query_one(KnobField).begin(knob, text, in_force)
         self.draw()
 
@@ -240,6 +241,7 @@ class TenantEditing(Place):
 
     def _end_typing(self) -> None:
         self.typing = None
+        self.remove_class("-typing")
         self.query_one(KnobField).end()
         self.query_one(KnobTable).focus()
 

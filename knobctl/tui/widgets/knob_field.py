@@ -91,14 +91,14 @@ class KnobField(Vertical):
             now = text or spelled(value)
             choices.highlighted = knob.settable.index(now) if now in knob.settable else 0
             choices.focus()
-            keys = "Up and Down choose"
+            keys = "Up Down choose"
         else:
             with field.prevent(Field.Changed):
                 field.value = text
             field.cursor_position = len(field.value)
             field.focus()
-            keys = "Up and Down step"
-        told = f" takes {knob.range_text}{unit}; default {spelled(knob.default)}   Enter keeps   {keys}   Esc leaves"
+            keys = "Up Down step"
+        told = f" takes {knob.range_text}{unit}   Enter keeps   {keys}   Esc leaves"
         self.query_one("#field-hint", Words).update(line((told, "muted")))
 
     def end(self) -> None:
