@@ -11,7 +11,7 @@ from knobctl.errors import UsageError
 from knobctl.evidence.measured import measured_for
 from knobctl.fusion import reach
 from knobctl.fusion.numbers import number_text, rounded_down
-from knobctl.knobs.asked_setup import typed_floor
+from knobctl.knobs.asked_setup import OFF, typed_floor
 from knobctl.knobs.fusion_setup import InForce, fusion_setup
 from knobctl.report.floor_view import Compared, FloorView
 from knobctl.tui.draft import understand
@@ -96,6 +96,22 @@ class Lab:
             is_now = was  # what was reckoned stays
         view = replace(made.view, measured=is_now, other=self.view.other)
         return replace(made, view=view).at(self.view.floor)
+
+    @property
+    def typed_setup(self) -> list[str]:
+        """What `reach` must be told beside the tenant's documents: the floor, and the fusion of a draft that edits it."""
+        setup, catalogue = self.view.reached.setup, self.catalogue
+        told = ["--floor", number_text(setup.floor)]
+        edited = self.draft.entries.keys() - {self.knob.name}
+        if not edited & {knob.name for knob in catalogue.arithmetic}:
+            return told
+        weights = (setup.weights.get(name) for name in catalogue.rankers)
+        told += ["--k", str(setup.k)]
+        told += ["--weights", ",".join(OFF if one is None else number_text(one) for one in weights)]
+        if setup.weights.keys() <= setup.depths.keys():
+            depths = (setup.depths.get(name, 1) for name in catalogue.rankers)
+            told += ["--depths", ",".join(map(str, depths))]
+        return told
 
     @property
     def recording(self) -> Recording | None:

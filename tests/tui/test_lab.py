@@ -117,6 +117,15 @@ def test_the_draft_s_own_weights_count() -> None:
     assert lab().view.evidence is not None
 
 
+def test_a_command_is_told_the_draft_s_fusion() -> None:
+    """Only where the draft edits it; a ranker that is off is named so."""
+    assert lab(retrieval_min_score="0.2").typed_setup == ["--floor", "0.2"]
+    edited = lab(rrf_weight_vector="2", recency_ranker_mode="DISABLED", rrf_k="10")
+    assert edited.typed_setup == [
+        "--floor", "0.3", "--k", "10", "--weights", "2,1,off", "--depths", "50,50,1",
+    ]  # fmt: skip
+
+
 def test_without_a_floor_or_a_ranker_there_is_no_lab() -> None:
     """The floor in force of a set is that of its knob or the default's."""
     assert floor_in_force(CATALOGUE, {}) == Fraction("0.3")

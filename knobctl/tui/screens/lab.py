@@ -292,7 +292,7 @@ class LabScreen(LabView):
         """The same plots on the command line."""
         parts = ["knobctl", "reach", "--plot"]
         if self.shown_lab:
-            parts += ["--floor", number_text(self.shown_lab.view.floor)]
+            parts += self.shown_lab.typed_setup
             if self.shown_lab.recording:
                 parts += ["--evidence", self.shown_lab.recording.source]
         return shlex.join([*parts, "--tenant", self.tenant, self.workplace.where.path])
