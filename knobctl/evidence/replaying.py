@@ -147,7 +147,12 @@ def _asked(replay: Replay, batch: Sequence[Asked]) -> list[Question]:
     """What a call gives; where it fails, each of its questions is asked alone."""
     if replay.stop.is_set():
         return []
-    request = {"config": replay.knobs, "queries": [one.question for one in batch]}
+    request = {
+        "config": replay.knobs,
+        "queries": [one.question for one in batch],
+        "rankingOnly": True,  # an engine that does not know it answers more than is read
+        "topK": replay.top_k,
+    }
     try:
         answers = replay.engine.evaluate(replay.tenant, request)["evaluations"]
     except EngineError:

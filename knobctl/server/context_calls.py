@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from knobctl.server.retrieval.model import Wish
 from knobctl.server.wire.context_messages import source_ids
 from knobctl.server.wire.messages import config_values
 
@@ -45,4 +46,5 @@ def evaluate(
         config_values(context.knobs.catalogue, request.config),
         list(request.queries),
         source_ids=source_ids(request.scope),
+        wish=Wish(ranking_only=request.ranking_only, top_k=request.top_k),
     )

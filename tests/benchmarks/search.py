@@ -39,7 +39,7 @@ from knobctl.server.store.corpus import Chunk, EmbedderIdentity
 from tests.benchmarks.timing import line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -215,19 +215,27 @@ class Filling:
     def fill(self, count: int, texts: Sequence[str], vectors: Iterator[Vectors]) -> None:
         """Write chunks of about 135 characters, a minute apart."""
         entropy = random.Random(3)
+
+        def drawn(block: Vectors) -> list[str]:
+            return [f"{entropy.choice(texts)} {entropy.choice(texts)}"[:135] for _ in block]
+
+        self.write(((drawn(block), block) for block in vectors), count)
+
+    def write(self, blocks: Iterable[tuple[Sequence[str], Vectors]], count: int = 0) -> None:
+        """Write blocks of texts with their vectors, a minute apart, the last one now."""
         start = datetime.now(UTC) - timedelta(minutes=count)
         numbers = itertools.count()
         with self._store.writing() as session:
             session.corpus.set_embedder(self._identity)
-        for block in vectors:
+        for texts, block in blocks:
             chunks = []
-            for number, vector in zip(numbers, block, strict=False):
+            for number, text, vector in zip(numbers, texts, block, strict=False):
                 created = (start + timedelta(minutes=number)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
                 chunk = Chunk(
                     chunk_id=f"c{number:06}",
                     document_id=f"d{number // 4:06}",
                     source_id=f"s{number % 7}",
-                    text=f"{entropy.choice(texts)} {entropy.choice(texts)}"[:135],
+                    text=text,
                     created_at=created,
                     vector=vector.astype("<f4").tobytes(),
                 )

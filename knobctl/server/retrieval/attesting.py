@@ -48,6 +48,36 @@ def assembled(task: str, view: View) -> Assembled:
     )
 
 
+def wanted_of_ranking(fused: Fused, _: Settings) -> list[str]:
+    """The chunks whose texts `ranked` needs: the best one, where the query was expanded."""
+    return [one.chunk_id for one in fused.candidates[:1]] if fused.expanded else []
+
+
+def ranked(view: View) -> Assembled:
+    """Say what the ranking half came to: nothing is floored, and no prompt is made.
+
+    Args:
+        view: With the chunks that `wanted_of_ranking` names.
+
+    Returns:
+        As its only chunk the best candidate of the expansion pass, where there was one.
+    """
+    fused = view.fused
+    best = fused.candidates[:1] if fused.expanded else ()
+    quality = Quality(
+        effective_min_score=view.standing.settings.floor,
+        retrieval_outcome=Outcome.UNSPECIFIED,
+        corpus_version=spelled_version(view.standing.corpus_version),
+        rankers=fused.rankers,
+        expanded=fused.expanded,
+        rewrites=fused.rewrites,
+        removed_by_expansion_floor=fused.removed_by_expansion_floor,
+        best_cosine=fused.best_cosine,
+        last_good_knobs=view.standing.last_good,
+    )
+    return Assembled(prompt="", chunks=hits(best, view.chunks, view.retrieved), quality=quality)
+
+
 def no_query(standing: Standing) -> Assembled:
     """The answer to a blank task: nothing was retrieved, and nothing is wrong."""
     return _without_retrieval(standing, Fallback.NO_QUERY, None)

@@ -164,6 +164,16 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """How much of an evaluation is wanted."""
+
+    ranking_only: bool = False
+    """Whether no prompt is assembled."""
+    top_k: int = 0
+    """Most candidates; all of them if 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
     """A text to take in: a chunk, or a whole document where it has no `chunk_id`."""
 

@@ -114,6 +114,19 @@ class Rankers:
         latencies = {name: answers[name].latency_ms for name in found}
         return Pass(found=found, failures=failures, latencies_ms=latencies)
 
+    def embedded_ahead(self, queries: Sequence[str]) -> Sequence[Vector | None]:
+        """Embed many queries in one go, which takes less than one by one and gives the same vectors.
+
+        Returns:
+            One a query; None for each where the embedder does not answer: asked one by one, each says why.
+        """
+        if len(queries) > 1:
+            try:
+                return list(self._embedder.embed(queries))
+            except (EmbedderUnavailableError, EngineError):
+                pass
+        return [None] * len(queries)
+
     def close(self) -> None:
         """Take no more questions."""
         self._fan_out.close()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from knobctl.server.candidates.interface import Vector
     from knobctl.server.retrieval.rankers import Found, Pass, Rankers
     from knobctl.server.retrieval.settings import Settings
     from knobctl.server.retrieval.watching import Watchers
@@ -37,6 +38,8 @@ class Request:
     query: str
     corpus_version: int | None
     """What the catalogue is at when the call begins; None where it could not be asked."""
+    query_vector: Vector | None = None
+    """Of the query, where it is known already."""
 
 
 class Retrieval:
@@ -151,6 +154,7 @@ class Retrieval:
             depths=settings.depths,
             recent_since=rfc3339(since),
             timeout_s=settings.timeout_s,
+            query_vector=request.query_vector,
             corpus_version=request.corpus_version,
         )
 

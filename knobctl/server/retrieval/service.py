@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from knobctl.server.auth import READ, Caller, admit
@@ -19,12 +20,14 @@ from knobctl.server.retrieval.asked import (
 from knobctl.server.retrieval.attesting import (
     assembled,
     no_query,
+    ranked,
     spelled_version,
     wanted_in_prompt,
+    wanted_of_ranking,
 )
 from knobctl.server.retrieval.floor import apply_floor, histogram
 from knobctl.server.retrieval.hits import hits
-from knobctl.server.retrieval.model import Assembled, Evaluation, SearchAnswer
+from knobctl.server.retrieval.model import Assembled, Evaluation, SearchAnswer, Wish
 from knobctl.server.retrieval.rankers import Rankers
 from knobctl.server.retrieval.retrieving import Retrieval
 from knobctl.server.retrieval.settings import Settings, settings_of
@@ -37,14 +40,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from knobctl.server.candidates.interface import Candidates
+    from knobctl.server.candidates.interface import Candidates, Vector
     from knobctl.server.knobs import KnobsService
     from knobctl.server.retrieval.embedder import Embedder
     from knobctl.server.retrieval.model import Fused
 
 log: Final = logging.getLogger(__name__)
+WHOLE: Final = Wish()
 ANYONE: Final = 0
 """The clearance that retrieval needs, beyond the tenant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asking:
+    """What the queries of one call have in common."""
+
+    tenant: str
+    sources: frozenset[str] | None
+    proposed: Settings | None = None
+    """Instead of the set in force."""
+    ranking_only: bool = False
+    top_k: int | None = None
+    """Most candidates that come back; None for all."""
 
 
 class ContextService:
@@ -141,7 +158,8 @@ class ContextService:
         accepted_text(task, "task")
         if not task.strip():
             return no_query(self._views.standing(tenant))
-        return assembled(task, self._assembling(tenant, sources, task))
+        asking = _Asking(tenant=tenant, sources=sources)
+        return assembled(task, self._assembling(asking, task))
 
     def evaluate(
         self,
@@ -151,6 +169,7 @@ class ContextService:
         queries: Sequence[str],
         *,
         source_ids: Sequence[str] = (),
+        wish: Wish = WHOLE,
     ) -> tuple[list[Evaluation], str]:
         """Answer queries as under a proposed set, without writing it.
 
@@ -160,6 +179,7 @@ class ContextService:
             config: The proposed set by canonical names, checked as an Update would check it.
             queries: At most 100.
             source_ids: As in `search`.
+            wish: How much of each is wanted; see `ranked` for the ranking half alone.
 
         Returns:
             One evaluation a query, and the version of the corpus that they are of. Where the corpus
@@ -168,13 +188,22 @@ class ContextService:
         tenant = admit(caller, tenant, READ)
         proposed = settings_of(self.knobs.catalogue, accepted_config(self.knobs.catalogue, config))
         accepted = accepted_queries(queries)
-        sources = effective_sources(caller, source_ids)
+        if wish.top_k < 0:
+            raise ServiceError(Code.INVALID_ARGUMENT, "topK must not be negative")
+        asking = _Asking(
+            tenant=tenant,
+            sources=effective_sources(caller, source_ids),
+            proposed=proposed,
+            ranking_only=wish.ranking_only,
+            top_k=wish.top_k or None,
+        )
+        vectors = self._rankers.embedded_ahead(accepted)
         found: dict[int, Evaluation] = {}
         version = self._corpus_version(tenant, proposed)
         for _ in range(TRIES):
             for index, query in enumerate(accepted):
                 if index not in found or not _is_of(found[index], version):
-                    found[index] = self._evaluation(tenant, sources, query, proposed)
+                    found[index] = self._evaluation(asking, query, vectors[index])
             asked_of, version = version, self._corpus_version(tenant, proposed)
             if asked_of == version:
                 break
@@ -187,44 +216,45 @@ class ContextService:
     def _corpus_version(self, tenant: str, proposed: Settings) -> str:
         return spelled_version(self._views.standing(tenant, proposed).corpus_version)
 
-    def _evaluation(
-        self, tenant: str, sources: frozenset[str] | None, query: str, proposed: Settings
-    ) -> Evaluation:
+    def _evaluation(self, asking: _Asking, query: str, vector: Vector | None) -> Evaluation:
         view = self._view(
             Wanted(
-                tenant=tenant,
-                sources=sources,
+                tenant=asking.tenant,
+                sources=asking.sources,
                 query=query,
+                query_vector=vector,
                 expands=False,
-                chunk_ids=lambda fused, _: [c.chunk_id for c in fused.candidates],
-                proposed=proposed,
+                chunk_ids=lambda fused, _: [
+                    each.chunk_id for each in fused.candidates[: asking.top_k]
+                ],
+                proposed=asking.proposed,
             )
         )
         fused = view.fused
         return Evaluation(
             query=query,
-            candidates=hits(fused.candidates, view.chunks, view.retrieved),
+            candidates=hits(fused.candidates[: asking.top_k], view.chunks, view.retrieved),
             rankers=fused.rankers,
             best_cosine=fused.best_cosine,
-            assembled=assembled(query, self._assembling(tenant, sources, query, proposed)),
+            assembled=self._assembled(asking, query, vector),
         )
 
-    def _assembling(
-        self,
-        tenant: str,
-        sources: frozenset[str] | None,
-        task: str,
-        proposed: Settings | None = None,
-    ) -> View:
+    def _assembled(self, asking: _Asking, query: str, vector: Vector | None) -> Assembled:
+        """What AssembleContext would make of a query, or the ranking half of it."""
+        view = self._assembling(asking, query, vector)
+        return ranked(view) if asking.ranking_only else assembled(query, view)
+
+    def _assembling(self, asking: _Asking, task: str, vector: Vector | None = None) -> View:
         return self._view(
             Wanted(
-                tenant=tenant,
-                sources=sources,
+                tenant=asking.tenant,
+                sources=asking.sources,
                 query=task,
+                query_vector=vector,
                 expands=True,
-                chunk_ids=wanted_in_prompt,
-                with_vectors=True,
-                proposed=proposed,
+                chunk_ids=wanted_of_ranking if asking.ranking_only else wanted_in_prompt,
+                with_vectors=not asking.ranking_only,
+                proposed=asking.proposed,
             )
         )
 

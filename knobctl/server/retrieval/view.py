@@ -13,6 +13,7 @@ from knobctl.server.store.interface import StoreUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from knobctl.server.candidates.interface import Vector
     from knobctl.server.knobs import KnobsService
     from knobctl.server.retrieval.cache import Retrieved
     from knobctl.server.retrieval.model import Fused
@@ -59,6 +60,8 @@ class Wanted:
     chunk_ids: Callable[[Fused, Settings], Collection[str]]
     """The candidates whose texts are needed."""
     with_vectors: bool = False
+    query_vector: Vector | None = None
+    """Of the query, where it is known already."""
     proposed: Settings | None = None
     """Instead of the set in force."""
 
@@ -114,6 +117,7 @@ class Views:
             tenant=wanted.tenant,
             sources=wanted.sources,
             query=wanted.query,
+            query_vector=wanted.query_vector,
             corpus_version=standing.corpus_version,
         )
         return self._retrieval.retrieve(request, standing.settings, expands=wanted.expands)

@@ -9,7 +9,7 @@ import pytest
 
 from knobctl.server.auth import Caller
 from knobctl.server.refusal import Code, ServiceError
-from knobctl.server.retrieval.model import Assembled, Evaluation, Fallback, Outcome, Quality
+from knobctl.server.retrieval.model import Assembled, Evaluation, Fallback, Outcome, Quality, Wish
 from tests.server.retrieval.engines import Engine, ids, open_engine
 from tests.server.retrieval.workflows import CORPUS, GATES, NARROW
 
@@ -169,6 +169,40 @@ def test_evaluate_agrees_with_what_is_answered_once_the_set_is_written(
         assert timeless(evaluation.assembled) == timeless(engine.assemble(query))
         assert evaluation.best_cosine == evaluation.assembled.quality.best_cosine
     assert version == "c1"
+
+
+@pytest.mark.parametrize("proposed", SETS, ids=range(len(SETS)))
+def test_the_ranking_half_is_that_of_the_whole(engine: Engine, proposed: dict[str, Any]) -> None:
+    """The same candidates and reports, as many as wanted; of an expanded query the best one after the expansion pass."""
+    proposed = proposed | {
+        "result_cache_mode": "DISABLED",
+        "retrieval_min_score": 0.0001,
+        "no_match_min_cosine": 0,
+    }
+    queries = [GATES, FELINE]
+    whole, _ = engine.evaluate(queries, **proposed)
+    half, version = engine.context.evaluate(
+        engine.caller, "acme", proposed, queries, wish=Wish(ranking_only=True, top_k=3)
+    )
+    assert version == "c1"
+    for one, other in zip(half, whole, strict=True):
+        assert one.candidates == other.candidates[:3]
+        assert without_times(one.rankers) == without_times(other.rankers)
+        assert one.best_cosine == other.best_cosine
+        ours, theirs = one.assembled.quality, other.assembled.quality
+        assert (ours.expanded, ours.rewrites) == (theirs.expanded, theirs.rewrites)
+        assert without_times(ours.rankers) == without_times(theirs.rankers)
+        best = max((hit.candidate.score for hit in other.assembled.chunks), default=None)
+        assert [hit.candidate.score for hit in one.assembled.chunks] == (
+            [best] if ours.expanded and best is not None else []
+        )
+
+
+def test_a_number_of_candidates_below_zero_is_refused(engine: Engine) -> None:
+    """As everywhere."""
+    with pytest.raises(ServiceError) as caught:
+        engine.context.evaluate(engine.caller, "acme", {}, [GATES], wish=Wish(top_k=-1))
+    assert caught.value.code is Code.INVALID_ARGUMENT
 
 
 def test_evaluate_writes_nothing(engine: Engine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -373,20 +374,32 @@ def test_a_corpus_that_changes_all_the_time_is_answered_in_the_end(
     assert len(answer.results) + answer.results_below_threshold == sum(answer.score_histogram)
 
 
-def test_an_evaluation_is_of_one_corpus(engine: Engine, embedder: FragileEmbedder) -> None:
+def test_an_evaluation_is_of_one_corpus(engine: Engine, index: FragileIndex) -> None:
     """What was evaluated before the corpus changed is evaluated once more."""
+    asked = count(1)
 
-    def delete_once() -> None:
-        if embedder.asked == before + 2:  # the second query
+    def delete_once(_: int) -> None:
+        if next(asked) == 2:  # the second query
             engine.ingest.delete_documents(engine.caller, "acme", ["gates"])
 
-    before = embedder.asked
-    embedder.first = delete_once
+    index.first_by_words = delete_once
     evaluations, version = engine.evaluate(["approval", "gates", "cats"])
     assert version == "c2"
     for evaluation in evaluations:
         assert evaluation.assembled.quality.corpus_version == "c2"
         assert not any(hit.chunk.document_id == "gates" for hit in evaluation.candidates)
+
+
+def test_an_evaluation_embeds_all_its_queries_at_once(
+    engine: Engine, embedder: FragileEmbedder
+) -> None:
+    """One call for all of them; where that fails each is asked alone and says why."""
+    before = embedder.asked
+    engine.evaluate(["approval", "gates", "cats"])
+    assert embedder.asked == before + 1
+    embedder.first = raises(EmbedderUnavailableError("down"))
+    evaluations, _ = engine.evaluate(["a pause", "handbook"])
+    assert {one.rankers["vector"].error for one in evaluations} == {"the embedder did not answer"}
 
 
 def test_an_evaluation_without_a_store(engine: Engine, tmp_path: Path) -> None:
