@@ -85,9 +85,7 @@ class PlanScreen(Place):
     def on_screen_resume(self) -> None:
         """Begin to wait again: keys for what lay above it are not for the plan. With another reason it is another plan."""
         super().on_screen_resume()
-        if self._planned is None or not self.query(
-            Lines
-        ):  # it is being taken away: it was confirmed
+        if self._planned is None or not self._has_parts:
             return
         wanted, arming = self._planned.found.wanted, self.knobctl.arming
         if (wanted.reason, wanted.ticket) != (arming.reason, arming.ticket):
@@ -95,6 +93,11 @@ class PlanScreen(Place):
         else:
             self._draw()
             self._wait_a_moment()
+
+    @property
+    def _has_parts(self) -> bool:
+        """Whether there is something to draw on: once it is confirmed its parts are taken away."""
+        return bool(self.query(Lines))
 
     def _plan(self) -> None:
         """Make the plan, of what the files and the engine hold now."""
@@ -132,9 +135,8 @@ class PlanScreen(Place):
 
     def _show(self, planned: Planned) -> None:
         self._planned, self._gone = planned, None
-        self._acknowledged &= frozenset(
-            planned.concerns
-        )  # what is still said is still acknowledged
+        # What is still said is still acknowledged.
+        self._acknowledged &= frozenset(planned.concerns)
         self._draw()
         self._wait_a_moment()
 
@@ -145,7 +147,7 @@ class PlanScreen(Place):
         number = self._waits
 
         def opened() -> None:
-            if self._waits == number and self._planned and self.query(Lines):
+            if self._waits == number and self._planned and self._has_parts:
                 self.is_open = True
                 self._open_field()
 
@@ -154,7 +156,7 @@ class PlanScreen(Place):
     def _draw(self) -> None:
         """Draw all of it anew."""
         planned, place = self._planned, self.workplace.where.typed
-        if planned is None or not self.query(Lines):
+        if planned is None or not self._has_parts:
             return
         self._draw_about()
         table = self.query_one(Lines)
@@ -176,14 +178,14 @@ class PlanScreen(Place):
 
     def _draw_about(self) -> None:
         """Say what it is about; as time goes on, how old it is."""
-        if self._planned and self.query(Lines):
+        if self._planned and self._has_parts:
             about = plan_lines.about(self._planned, self.workplace.now())
             self.query_one("#about", Words).update(about)
 
     def refresh_frame(self) -> None:
         """Draw what can be done, and the consent: the session may have become read-only meanwhile."""
         super().refresh_frame()
-        if self._planned and self.query(Lines):
+        if self._planned and self._has_parts:
             self._draw_consent()
 
     def on_option_list_option_highlighted(self) -> None:
