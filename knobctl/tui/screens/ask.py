@@ -182,7 +182,7 @@ class AskScreen(Listing):
 
         def ask() -> Answered:
             engine, live = workplace.engine, workplace.read(tenant)
-            judge = TenantJudge(workplace.subject(tenant), live, workplace.now().date())
+            judge = TenantJudge(workplace.subject(tenant), live, workplace.today())
             draft = workplace.draft(tenant) or judge.draft(workplace.engine_key)
             understood = understand(draft, judge.catalogue)
             found = ask_both(

@@ -292,7 +292,7 @@ class AuditScreen(Listing):
             after = event.get("after")
             wanted = after if isinstance(after, dict) else {}
             subject = workplace.subject(row.tenant)
-            judge = TenantJudge(subject, workplace.read(row.tenant), workplace.now().date())
+            judge = TenantJudge(subject, workplace.read(row.tenant), workplace.today())
             draft = workplace.draft(row.tenant) or judge.draft(workplace.engine_key)
             workplace.keep_draft(restored(draft, wanted, judge.catalogue))
             return row.tenant, left_out(wanted, judge.catalogue)
