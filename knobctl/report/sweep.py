@@ -92,6 +92,11 @@ def percent(rate: Rate, nothing: str = "eligible") -> str:
     return f"{100 * rate.value:.1f}% ({rate.numerator:,}/{rate.denominator:,})"
 
 
+def floor_text(floor: float) -> str:
+    """A floor as tables have it: two decimals, more where it has more."""
+    return f"{floor:.2f}" if round(floor, 2) == floor else f"{floor:g}"
+
+
 def interval(rate: Rate) -> str:
     """Its exact interval; empty where there is no rate."""
     if rate.low is None or rate.high is None:
@@ -152,7 +157,7 @@ def _curve_lines(swept: Swept) -> Iterator[str]:
     yield (head + "".join(map(str.ljust, sources, widths))).rstrip()
     for one in swept.curve:
         columns = [percent(one.refused_by_source[source]) for source in sources]
-        line = f"{_sign(swept, one.floor)} {one.floor:<7.2f}{percent(one.refused):<22}{interval(one.refused):<16}"
+        line = f"{_sign(swept, one.floor)} {floor_text(one.floor):<7}{percent(one.refused):<22}{interval(one.refused):<16}"
         yield (line + "".join(map(str.ljust, columns, widths))).rstrip()
     if swept.configured is not None:
         yield f"* the floor in force when it was measured: {swept.configured:g}"
@@ -167,13 +172,15 @@ def _judged_lines(swept: Swept) -> Iterator[str]:
     if not swept.judged:
         yield "judged sweep: not run; put labels on the questions: knobctl bench judge"
         return
-    for name, title, nothing in judged_columns(swept):
+    for number, (name, title, nothing) in enumerate(judged_columns(swept)):
+        yield from [""] * bool(number)
         yield f"  {'floor':<7}{title}"
         for one in swept.judged:
             rate: Rate = getattr(one, name)
-            line = f"{_sign(swept, one.floor)} {one.floor:<7.2f}{percent(rate, nothing):<24}"
+            line = (
+                f"{_sign(swept, one.floor)} {floor_text(one.floor):<7}{percent(rate, nothing):<24}"
+            )
             yield f"{line}{interval(rate):<16}{_bound(rate)}".rstrip()
-        yield ""
 
 
 def _bound(rate: Rate) -> str:
@@ -191,4 +198,4 @@ def _compared_lines(compare: Sequence[Compared]) -> Iterator[str]:
         here, there = one.refused
         lost = " ".join(percent(rate) for rate in one.answerable_refused)
         change = f"{100 * one.difference:+.1f} points ({100 * one.low:+.1f}..{100 * one.high:+.1f})"
-        yield f"  {one.floor:<7.2f}{percent(here):<20}{percent(there):<20}{change:<30}{lost}"
+        yield f"  {floor_text(one.floor):<7}{percent(here):<20}{percent(there):<20}{change:<30}{lost}"

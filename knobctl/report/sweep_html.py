@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.errors import EngineError
-from knobctl.report.sweep import heading_lines, interval, judged_columns, percent
+from knobctl.report.sweep import floor_text, heading_lines, interval, judged_columns, percent
 from knobctl.text import printable
 
 if TYPE_CHECKING:
@@ -164,7 +164,10 @@ def _table(heads: Sequence[str], rows: Iterator[tuple[bool, list[str]]]) -> str:
 
 def _curve_table(swept: Swept) -> str:
     rows = (
-        (swept.marks(one.floor), [f"{one.floor:.2f}", percent(one.refused), interval(one.refused)])
+        (
+            swept.marks(one.floor),
+            [floor_text(one.floor), percent(one.refused), interval(one.refused)],
+        )
         for one in swept.curve
     )
     return _table(["floor", "refused", "95% interval"], rows)
@@ -175,7 +178,10 @@ def _judged_table(swept: Swept) -> str:
     rows = (
         (
             swept.marks(one.floor),
-            [f"{one.floor:.2f}", *(percent(getattr(one, name), none) for name, _, none in columns)],
+            [
+                floor_text(one.floor),
+                *(percent(getattr(one, name), none) for name, _, none in columns),
+            ],
         )
         for one in swept.judged
     )
@@ -188,7 +194,7 @@ def _compared_table(compare: Sequence[Compared]) -> str:
         (
             False,
             [
-                f"{one.floor:.2f}",
+                floor_text(one.floor),
                 *map(percent, one.refused),
                 f"{100 * one.difference:+.1f} points ({100 * one.low:+.1f}..{100 * one.high:+.1f})",
             ],

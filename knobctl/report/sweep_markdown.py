@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from knobctl.evidence.sweep import QUANTILES
 from knobctl.report.markup import prose
-from knobctl.report.sweep import heading_lines, interval, judged_columns, percent
+from knobctl.report.sweep import floor_text, heading_lines, interval, judged_columns, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ def sweep_markdown(swept: Swept, *, compare: Sequence[Compared] = ()) -> str:
             ["Floor", "Refused", "95% interval", ""],
             (
                 [
-                    f"{one.floor:.2f}",
+                    floor_text(one.floor),
                     percent(one.refused),
                     interval(one.refused),
                     _here(swept, one.floor),
@@ -60,7 +60,7 @@ def _heads(swept: Swept) -> Iterator[str]:
 def _judged_rows(swept: Swept) -> Iterator[list[str]]:
     for one in swept.judged:
         rates = [percent(getattr(one, name), none) for name, _, none in judged_columns(swept)]
-        yield [f"{one.floor:.2f}", *rates, _here(swept, one.floor)]
+        yield [floor_text(one.floor), *rates, _here(swept, one.floor)]
 
 
 def _here(swept: Swept, floor: float) -> str:
@@ -71,7 +71,7 @@ def _compared(compare: Sequence[Compared]) -> Iterator[list[str]]:
     for one in compare:
         here, there = map(percent, one.refused)
         change = f"{100 * one.difference:+.1f} points ({100 * one.low:+.1f}..{100 * one.high:+.1f})"
-        yield [f"{one.floor:.2f}", here, there, change]
+        yield [floor_text(one.floor), here, there, change]
 
 
 def _table(heads: Sequence[str], rows: Iterator[list[str]]) -> str:
