@@ -53,7 +53,7 @@ def detail_lines(
     """
     answer = judge.answer(judgement, knob)
     found = judgement.of(knob.name)
-    lines = [_head(judgement, knob, found)]
+    lines = _head(judgement, knob, found, width)
     if locked:
         lines += _topic("locked", f"# {locked}", width, "warn")
     for one in judgement.understood.faults.get(knob.name, ()):
@@ -74,22 +74,28 @@ def detail_lines(
     return lines
 
 
-def _head(judgement: Judgement, knob: Knob, found: Sequence[Finding]) -> Line:
+def _head(judgement: Judgement, knob: Knob, found: Sequence[Finding], width: int) -> list[Line]:
+    """The value and the verdict, in one line where they fit."""
     faults = judgement.understood.faults.get(knob.name, ())
     in_range = all(one.rule != "out-of-range" for one in faults)
     of_type = all(one.rule == "out-of-range" for one in faults)
-    verdict: list[Part] = [("type ok  " if of_type else "x type  ", "good" if of_type else "error")]
+    verdict: list[tuple[str, Role]] = [
+        ("type ok  " if of_type else "x type  ", "good" if of_type else "error")
+    ]
     if of_type:
         verdict.append(("range ok  " if in_range else "x range  ", "good" if in_range else "error"))
     if not faults:
         verdict += _policies(found)
     value = printable(draft_text(judgement, knob)[:_MOST])
-    return ((f"{knob.name} = {value}", "strong"), "   ", *verdict)
+    named: Part = (f"{knob.name} = {value}", "strong")
+    if len(named[0]) + 3 + sum(len(text) for text, _ in verdict) <= width:
+        return [(named, "   ", *verdict)]
+    return [(named,), ("  ", *verdict)]
 
 
-def _policies(found: Sequence[Finding]) -> list[Part]:
+def _policies(found: Sequence[Finding]) -> list[tuple[str, Role]]:
     """How many findings of policies there are, the gravest first; those that fail nothing are told apart."""
-    parts: list[Part] = []
+    parts: list[tuple[str, Role]] = []
     for severity in (Severity.ERROR, Severity.WARNING):
         sign, role = _SIGNS[severity]
         if number := sum(one.severity is severity and one.counts for one in found):

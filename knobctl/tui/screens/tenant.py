@@ -111,7 +111,7 @@ class TenantScreen(TenantEditing):
             self._draw_state()
             return
         table = self.query_one(KnobTable)
-        width = self.query_one("#detail").size.width or self.size.width
+        width = self._pane_width
         name, clearance = table.knob, self.clearance
         knob = judge.catalogue[name] if name in judge.catalogue else next(iter(judge.catalogue))
 
@@ -140,6 +140,17 @@ class TenantScreen(TenantEditing):
         self.query_one("#detail-text", Words).update(lines(*(line(*one) for one in view.detail)))
         self._draw_state()
         self.refresh_frame()
+        if self._pane_width != view.width:  # it was not laid out yet, or is another one now
+            self.draw()
+
+    @property
+    def _pane_width(self) -> int:
+        return self.query_one("#detail-side").size.width or self.size.width
+
+    def on_resize(self) -> None:
+        """Break the pane's lines anew."""
+        super().on_resize()
+        self.call_after_refresh(self.draw)
 
     def _draw_state(self) -> None:
         told = state_lines(
