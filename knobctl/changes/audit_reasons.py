@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 _TICKET: Final = re.compile(r"[!-Z\\^-~]{1,100}")
 _TAGS: Final = ("[ticket:", "[allowed:", "[acknowledged:")
 """How what knobctl itself puts into an audit reason begins."""
+_ROOM: Final = 400
+"""So many characters the names of what was acknowledged take at most."""
 _ADDED: Final = re.compile(r" ?\[(?P<name>ticket|allowed|acknowledged): (?P<text>[^\[\]]*)\]\Z")
 
 
@@ -25,9 +27,16 @@ def audit_reason(given: str | None, ticket: str | None, allowed: Sequence[str] =
 
 
 def with_acknowledged(reason: str, rules: Sequence[str]) -> str:
-    """A reason, with the warnings that somebody acknowledged one by one: `why [acknowledged: floor-above-...]`."""
-    told = ", ".join(dict.fromkeys(rules))
-    return f"{reason} [acknowledged: {told}]".strip() if told else reason
+    """A reason, with the warnings that somebody acknowledged one by one: `why [acknowledged: floor-above-...]`.
+
+    Engines take reasons of some length: of many the first are named, and the others counted.
+    """
+    named = list(dict.fromkeys(rules))
+    told: list[str] = []
+    while named and len(", ".join([*told, named[0]])) <= _ROOM:
+        told.append(named.pop(0))
+    told += [f"and {len(named)} more"] if named else []
+    return f"{reason} [acknowledged: {', '.join(told)}]".strip() if told else reason
 
 
 def reason_parts(reason: str) -> tuple[str, dict[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from knobctl.changes.audit_reasons import with_acknowledged
@@ -70,18 +70,18 @@ def carry(
             nothing was written.
         ConflictError: If a file was changed meanwhile; nothing was written.
     """
+    reason = found.wanted.reason
     options = PushOptions(
-        yes=True,
-        reason=with_acknowledged(found.wanted.reason, said.rules),
-        ticket=found.wanted.ticket,
-        allow=said.allowances,
+        yes=True, reason=reason, ticket=found.wanted.ticket, allow=said.allowances
     )
     attempt = judged(session, found.proposal, options)
     if attempt.verdict.refusals:
         message, hint = refusal_words(attempt.verdict.refusals)
         raise RefusedError(message, hint=hint)
     prove_edits(found.proposal.files)
-    done, faults = carry_out(session, attempt, _OnScreen(session, tell))
+    # What was acknowledged is no reason: where one is demanded, it was judged without.
+    options = replace(options, reason=with_acknowledged(reason, said.rules))
+    done, faults = carry_out(session, replace(attempt, options=options), _OnScreen(session, tell))
     return Carried(done=done, faults=tuple(faults))
 
 

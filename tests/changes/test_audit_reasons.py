@@ -28,3 +28,15 @@ def test_a_reason_of_somebody_elses_is_left_as_it_is() -> None:
     assert reason_parts("see [ticket] for why") == ("see [ticket] for why", {})
     assert reason_parts("") == ("", {})
     assert reason_parts("[ticket: X]") == ("", {"ticket": "X"})
+
+
+def test_of_many_acknowledgements_the_first_are_named() -> None:
+    """A reason stays of a length that engines take."""
+    rules = [f"reset a-knob-with-a-long-name-{number}" for number in range(100)]
+    reason = with_acknowledged("why", rules)
+    assert reason.startswith("why [acknowledged: reset a-knob-with-a-long-name-0, ")
+    assert reason.endswith(" more]")
+    assert len(reason) < 450
+    given, added = reason_parts(reason)
+    assert given == "why"
+    assert added["acknowledged"].endswith("and 88 more")

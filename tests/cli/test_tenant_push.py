@@ -109,7 +109,7 @@ def test_a_missing_reason_stops_a_push_that_demands_one(acme: Inside) -> None:
         found = proposed(place, reason="")
         assert [(one.guard, one.allowance) for one in found.refusals] == [("reason", None)]
         with pytest.raises(RefusedError):
-            place.carry_out(found, Acknowledged(), lambda _: None)
+            place.carry_out(found, Acknowledged(rules=("reset rrf_k",)), lambda _: None)
 
 
 def test_a_file_that_moved_stops_it_before_anything_is_sent(acme: Inside) -> None:
