@@ -61,6 +61,7 @@ class FleetReading:
         self._phase = "reading"
         self._judged = ""
         self._live_words = ""
+        self._is_reading_live = False
         self.is_paused = False
         self.trouble = ""
         """Why there is no fleet."""
@@ -77,6 +78,16 @@ class FleetReading:
     def is_busy(self) -> bool:
         """Whether documents are read or judged."""
         return bool(self._phase or self._judged) and not self.is_paused
+
+    @property
+    def is_reading_rows(self) -> bool:
+        """Whether not all rows are there."""
+        return bool(self._phase)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all is known that was asked for."""
+        return not (self._phase or self._judged or self._is_reading_live)
 
     @property
     def can_look(self) -> bool:
@@ -193,7 +204,7 @@ class FleetReading:
         if self._next:
             self._next.stop()
         self._began_s = perf_counter()
-        self._live_words = "reading live"
+        self._live_words, self._is_reading_live = "reading live", True
         self._screen.follow(
             "live", self._held, self._take_held, done=self._live_read, failed=self._no_live
         )
@@ -230,6 +241,7 @@ class FleetReading:
         self._later()
 
     def _later(self) -> None:
+        self._is_reading_live = False
         if not self.is_paused:
             self._next = self._screen.set_timer(self._every_s, self._again)
 
