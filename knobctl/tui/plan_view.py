@@ -106,7 +106,7 @@ class Table(NamedTuple):
     @property
     def head(self) -> list[Part]:
         """The heads of the columns."""
-        return [(f"{'':8}{self._laid(('knob', 'engine now', 'after push'))}why", "muted")]
+        return [(f"{'':6}{self._laid(('knob', 'engine now', 'after push'))}why", "muted")]
 
     def row(self, number: int, sign: Part, role: Role) -> list[Part]:
         """One row, with its sign before it."""
