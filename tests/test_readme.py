@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 README = Path(__file__).parent.parent / "README.md"
 GATE = README.parent / "docs" / "gate.md"
+BENCHMARK = README.parent / "docs" / "benchmark.md"
 SESSION = re.compile(r"(?<=```console\n)(.*?)(?=```\n)", re.DOTALL)
 TABLE = re.compile(r"<!-- commands -->\n(.*?)(?=\n\n`knobctl COMMAND)", re.DOTALL)
 NAMED = re.compile(r"`knobctl ([a-z]+)")
@@ -38,7 +39,10 @@ def played(text: str) -> str:
         folder = Path(name)
         (folder / "acme.yaml").write_text(FIRST)
         (folder / "examples").mkdir()
-        shutil.copy(README.parent / "examples" / "corpus.jsonl", folder / "examples")
+        for name_ in ("corpus.jsonl", "squad2-dev/scores.jsonl"):
+            copy = folder / "examples" / name_
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copy(README.parent / "examples" / name_, copy)
         shims = folder / ".bin"
         shims.mkdir()
         shim = shims / "knobctl"
@@ -125,7 +129,10 @@ def test_no_text_names_a_command_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", sorted({one for page in (README, GATE) for one in OPTIONS.findall(page.read_text())})
+    "options",
+    sorted(
+        {one for page in (README, GATE, BENCHMARK) for one in OPTIONS.findall(page.read_text())}
+    ),
 )
 def test_no_page_names_an_option_that_is_not_there(inside: Inside, options: str) -> None:
     """What the text gives as a command with options is taken by that command."""
