@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from functools import cached_property
 from pathlib import Path
@@ -198,7 +199,9 @@ class SessionWorkplace:
         """See `Workplace.edit`."""
         from knobctl.cli.editors import editor_command, run_editor
 
-        run_editor(editor_command(), kept.path)
+        command = editor_command()
+        with self.log.noting(Kind.EDITOR, shlex.join((*command, str(kept.path)))):
+            run_editor(command, kept.path)
 
     def write_file(self, edit: FileEdit) -> None:
         """See `Workplace.write_file`."""

@@ -143,15 +143,14 @@ class Logbook:
         )
 
     def asked_git(self, call: GitCall) -> None:
-        """Note a call of Git; with 1 it says no to what was asked, which is an answer."""
-        failed = call.status not in {0, 1}
+        """Note a call of Git; that it says no to what was asked is an answer: whoever asked judges it."""
         ended = "cannot be run" if call.status is None else f"status {call.status}"
         self.write(
             Kind.GIT,
             " ".join(("git", *call.arguments)),
             seconds=call.seconds,
             outcome="ok" if call.status == 0 else ended,
-            failed=failed,
+            failed=call.status is None,
         )
 
 

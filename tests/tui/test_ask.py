@@ -214,7 +214,7 @@ def test_a_tenant_without_a_corpus_gets_nothing_whatever_is_asked(loaded: Desk) 
         await person.say("question " + "x" * 100_000)
         assert "no_results" in person.picture
 
-    sit_down(loaded, act)
+    sit_down(loaded, act, size=(100, 30))
 
 
 def test_an_engine_without_evaluate_is_told_of_with_what_to_use(

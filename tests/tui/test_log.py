@@ -5,6 +5,9 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
+import pytest
+
+from knobctl.errors import KnobctlError
 from knobctl.tui.logbook import KEPT, Kind
 from knobctl.tui.screens.log import LogScreen
 from knobctl.tui.ui import tell
@@ -51,6 +54,25 @@ def test_git_and_files_stand_there_too(desk: Desk) -> None:
 
     subprocess.run(["git", "init", "-q", str(desk.folder)], check=True)
     sit_down(desk, act)
+
+
+def test_the_editor_stands_there_with_what_became_of_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that ends with an error too."""
+    desk.example()
+    with desk.app() as app:
+        kept = app.workplace.keep_text("acme", b"tenant: acme\n")
+        monkeypatch.setenv("VISUAL", "true")
+        app.workplace.edit(kept)
+        monkeypatch.setenv("VISUAL", "false")
+        with pytest.raises(KnobctlError):
+            app.workplace.edit(kept)
+        entries = [one for one in app.workplace.log.entries() if one.kind is Kind.EDITOR]
+        assert [(one.text.split()[0], one.outcome) for one in entries] == [
+            ("true", "ok"),
+            ("false", "failed"),
+        ]
 
 
 def test_what_comes_while_one_looks_is_shown_and_the_cursor_stays_at_the_end(desk: Desk) -> None:

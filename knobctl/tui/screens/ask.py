@@ -319,12 +319,8 @@ class AskScreen(Listing):
             return (f"ask {self.tenant}",)
         edits = f" ({count(answered.edits, 'edit')})" if answered.edits else ""
         view = "" if self.size.width >= _WIDE else f"view: {self._view}"
-        return tuple(
-            filter(
-                None,
-                (f"ask {self.tenant}", f"live {answered.revision} | {answered.other}{edits}", view),
-            )
-        )
+        sets = f"live {answered.revision} | {answered.other}{edits}"
+        return tuple(filter(None, (f"ask {self.tenant}", view, sets)))
 
     def twin(self) -> str:
         """Both answers; the one under the live set where the sets are alike, or nothing was asked yet."""
