@@ -34,6 +34,7 @@ KEY = "sk-test-0123456789"
 PRICES = (
     '[llm.price_per_mtok]\n"answerer" = [3.0, 15.0]\n"judge" = [1.0, 5.0]\n"other" = [1.0, 5.0]\n'
 )
+REPLAYED: list[bytes] = []
 
 
 @dataclass
@@ -110,7 +111,11 @@ def replayed(probed: Inside) -> Inside:
     )
     (probed.folder / "key").write_text(KEY)
     (probed.folder / "key").chmod(0o600)
-    assert replay(probed).code == 0
+    report = probed.folder / "r.jsonl"
+    if not REPLAYED:  # the store is the same one for every test, and so are its scores
+        assert replay(probed).code == 0
+        REPLAYED.append(report.read_bytes())
+    report.write_bytes(REPLAYED[0])
     return probed
 
 
