@@ -234,7 +234,8 @@ class SessionWorkplace:
             return None
         from knobctl.engine.embedded import EmbeddedEngine
 
-        engine = self._session.unheard_engine
+        with self._opening:
+            engine = self._session.unheard_engine
         return engine.clearance if isinstance(engine, EmbeddedEngine) else None
 
     def mine(self) -> Mine:

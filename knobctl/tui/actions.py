@@ -111,6 +111,15 @@ ACTIONS: Final = (
         footer=False,
     ),
     Action(
+        id="copy",
+        keys=("y",),
+        title="copy",
+        help="Send what is under the cursor to the terminal's clipboard: the tenant's name, the knob's value.",
+        places=(FLEET, TENANT),
+        command="copy",
+        footer=False,
+    ),
+    Action(
         id="zoom",
         keys=("z",),
         title="zoom",

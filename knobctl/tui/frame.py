@@ -21,7 +21,7 @@ from knobctl.tui.ui import Told, tell
 from knobctl.tui.working import Working
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from textual.driver import Driver
     from textual.filter import LineFilter
@@ -75,6 +75,8 @@ class Frame(InOrder, Working):
         self.history = History()
         self._typed_at = (-BURST_S, 0.0)
         """When the last two keys came, on the clock of events."""
+        self.clearance: int | None = None
+        """What the engine lets the caller do, 4 for L4; None where that is not known."""
         self.notes: dict[str, str] = {}
         """What the header says beside the place's own notes, by whose it is: `index` of the index."""
         self.begin_capture_print(self)  # places ask the rooms below before this is mounted
@@ -83,6 +85,16 @@ class Frame(InOrder, Working):
         """Let the header's clock run."""
         self.set_interval(1, self._tick)
         self.ask("revision", self.workplace.revision, lambda found: self.note("revision", found))
+        # Who reads the documents says why they cannot be read.
+        self.follow("clearance", self._clearances, self._cleared, failed=lambda _: None)
+
+    def _clearances(self) -> Iterator[int | None]:
+        self.workplace.repository()  # the engine goes by its knobs
+        yield self.workplace.clearance()
+
+    def _cleared(self, clearance: int | None) -> None:
+        self.clearance = clearance
+        self.refresh_frame()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Take every colour away where none is wanted: Textual's own widgets have some for such terminals."""

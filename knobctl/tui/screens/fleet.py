@@ -364,6 +364,11 @@ class FleetScreen(Place):
         self.reading.pause()
         self.draw_news()
 
+    def action_copy(self) -> None:
+        """Send the tenant's name to the clipboard."""
+        if self.table.row is not None:
+            self.knobctl.hand_out(self.fleet.names[self.table.row])
+
     def stop(self) -> str:
         """See `Place.stop`."""
         if not self.reading.is_busy:

@@ -128,7 +128,8 @@ class Place(Screen[None], Working):
             return
         app, where = self.knobctl, self.workplace.where
         badge = app.arming.badge(self.workplace.now())
-        self.query_one(Header).show(where, badge, [*self.notes(), *app.notes.values()])
+        notes = [*self.notes(), *app.notes.values()]
+        self.query_one(Header).show(where, badge, notes, clearance=app.clearance)
         own = [one for one in self.possible if one.footer and one.keys and self.PLACE in one.places]
         always = [action_called(id_) for id_ in ALWAYS]
         self.query_one(Footer).show(own, always, app.keymap)

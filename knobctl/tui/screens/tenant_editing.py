@@ -326,6 +326,18 @@ class TenantEditing(Place):
             return
         self._put(knob, further, by_step=True)
 
+    def action_copy(self) -> None:
+        """Send the knob's value to the clipboard.
+
+        Raises:
+            UsageError: If it has none.
+        """
+        knob = self._knob("")
+        text = self._text_of(knob)
+        if not text:
+            raise UsageError(f"{knob.name} is not set: the platform default holds, {knob.default}")
+        self.knobctl.hand_out(text)
+
     def action_undo(self) -> None:
         """Take the last edit back, and say which."""
         assert self.draft is not None

@@ -18,25 +18,34 @@ if TYPE_CHECKING:
     from knobctl.tui.workplace import Where
 
 
+_ROOMY = 100
+"""From so many columns on the header has room for more than what is needed."""
+
+
 class Header(Words):
     """The first line, the same everywhere: PROD, engine, actor, mode, then what the place says."""
 
-    def show(self, where: Where, badge: str, notes: Sequence[str]) -> None:
+    def show(
+        self, where: Where, badge: str, notes: Sequence[str], *, clearance: int | None = None
+    ) -> None:
         """Draw it.
 
         Args:
             where: Which engine, and who asks it.
             badge: `RO`, or how long it is armed.
             notes: What else there is to say, most needed first: the rest is cut at a narrow terminal.
+            clearance: What the engine lets them do, where that is known.
         """
         environment: list[Part] = [(" PROD ", "reverse"), " "] if where.production else [" "]
         engine = f"{where.context} {where.engine}" if where.context else where.engine
+        known = clearance is not None and self.size.width >= _ROOMY
+        who = f"{where.actor} L{clearance}" if known else where.actor
         armed = badge != "RO"
         self.update(
             line(
                 *environment,
                 (engine, "strong"),
-                f"  {where.actor}  ",
+                f"  {who}  ",
                 (f" {badge} " if armed else badge, "reverse" if armed else "strong"),
                 *(f"  {note}" for note in notes if note),
             )
