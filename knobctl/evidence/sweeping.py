@@ -65,6 +65,19 @@ class Swept:
         """Under what it was measured."""
         return self.recording.heading
 
+    @property
+    def answer_usd(self) -> float | None:
+        """What one answer cost on average where models judged, in dollars; None where nobody knows."""
+        judging = self.heading.judging
+        answered = sum(one.label is not None for one in self.recording.questions)
+        if judging is None or judging.answer_cost_usd is None or not answered:
+            return None
+        return judging.answer_cost_usd / answered
+
+    def saved_usd(self, refused: Rate) -> float | None:
+        """What refusing so many questions saves: their answers."""
+        return None if self.answer_usd is None else self.answer_usd * refused.numerator
+
     def marks(self, floor: float) -> bool:
         """Whether a row is that of the floor in force."""
         return self.configured is not None and math.isclose(floor, self.configured, abs_tol=1e-9)

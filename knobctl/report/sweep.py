@@ -154,14 +154,20 @@ def _curve_lines(swept: Swept) -> Iterator[str]:
     sources = sources if len(sources) > 1 else []
     widths = [max(len(source), 18) + 2 for source in sources]
     head = f"  {'floor':<7}{'refused':<22}{'95% interval':<16}"
+    if swept.answer_usd is not None:
+        head += f"{'saved':<12}"
     yield (head + "".join(map(str.ljust, sources, widths))).rstrip()
     for one in swept.curve:
         columns = [percent(one.refused_by_source[source]) for source in sources]
         line = f"{_sign(swept, one.floor)} {floor_text(one.floor):<7}{percent(one.refused):<22}{interval(one.refused):<16}"
+        if (usd := swept.saved_usd(one.refused)) is not None:
+            line += f"{f'${usd:.2f}':<12}"
         yield (line + "".join(map(str.ljust, columns, widths))).rstrip()
     if swept.configured is not None:
         yield f"* the floor in force when it was measured: {swept.configured:g}"
-    yield "each refused question saves the call that would have answered it"
+    saved = swept.answer_usd
+    price = "" if saved is None else f": ${saved:.4f} on average"
+    yield f"each refused question saves the call that would have answered it{price}"
 
 
 def _sign(swept: Swept, floor: float) -> str:

@@ -53,6 +53,8 @@ def sweep_json(swept: Swept, *, compare: Sequence[Compared] = ()) -> str:
                 "floor": one.floor,
                 "configured": swept.marks(one.floor),
                 "refused": rate_json(one.refused),
+                "calls_saved": one.refused.numerator,
+                "usd_saved": swept.saved_usd(one.refused),
                 "refused_by_source": {
                     source: rate_json(rate) for source, rate in one.refused_by_source.items()
                 },

@@ -156,6 +156,11 @@ def test_each_question_is_answered_and_judged(replayed: Inside, models: Models) 
     assert not [text for text in written if KEY in text or "Mondays" in text]
     swept = replayed("bench", "sweep", "j.jsonl", "--floor", "0", "--format", "json").json
     assert swept["judged_sweep"][0]["declined"]["numerator"] == 1
+    assert [one["usd_saved"] for one in swept["refusal_curve"]] == [0]
+    all_refused = replayed("bench", "sweep", "j.jsonl", "--floor", "1", "--format", "json").json
+    saved = all_refused["refusal_curve"][0]
+    assert (saved["calls_saved"], saved["usd_saved"]) == (4, pytest.approx(4 * 0.00315))
+    assert "$0.01" in replayed("bench", "sweep", "j.jsonl", "--floor", "1").out
     assert any("no reference answer" in caveat for caveat in swept["caveats"])
 
 
