@@ -234,6 +234,20 @@ def test_an_engine_without_evaluate_is_told_of_with_what_to_use(
         sit_down(desk, act, engine=given.url)
 
 
+def test_without_what_retrieval_needs_it_is_said_what_to_install(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the base install."""
+
+    async def act(person: Person) -> None:
+        await ask(person)
+        assert "retrieval needs no_such_module: pip install 'knobctl[engine]'" in person.picture
+        assert "diagnose" not in person.picture
+
+    monkeypatch.setattr("knobctl.server.opening._ENGINE", ("no_such_module",))
+    sit_down(desk, act, size=(140, 40))
+
+
 def test_an_engine_elsewhere_is_asked_in_the_same_way(
     loaded: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:

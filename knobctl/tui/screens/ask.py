@@ -11,6 +11,7 @@ from textual.containers import Container, VerticalScroll
 from knobctl.changes.asking_both import ask_both
 from knobctl.changes.diff import diff_sets
 from knobctl.engine.interface import NotOfferedError
+from knobctl.engine.target import EMBEDDED
 from knobctl.report.sets import revision_words
 from knobctl.text import count, joined, spelled
 from knobctl.tui.actions import ASK, bindings_of
@@ -239,7 +240,9 @@ class AskScreen(Listing):
         self._asking, self._answered = "", None
         said = [line((f"x {error.message}", "error"))]
         said += [line(error.hint)] if error.hint else []
-        if isinstance(error, NotOfferedError):
+        if isinstance(error, NotOfferedError) and not self.workplace.where.engine.startswith(
+            EMBEDDED
+        ):
             said.append(line(f"what it answers now, without a draft beside it: {self.twin()}"))
         self.query_one("#verdict", Words).update(lines(*said))
         self._chunks.take((), "draft")
