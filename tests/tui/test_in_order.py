@@ -13,13 +13,11 @@ def test_what_is_typed_ahead_goes_where_the_key_before_it_led(desk: Desk) -> Non
     """The letters after `/` are words of the filter, those after `:` a command; none is one of the list's keys."""
 
     async def act(person: Person) -> None:
-        for key, character in [("slash", "/"), *((letter, letter) for letter in "delta")]:
-            person.app.post_message(Key(key, character))
-        for key, character in [("enter", None), ("enter", None), ("colon", ":")]:
-            person.app.post_message(Key(key, character))
-        for letter in "theme plain":
-            person.app.post_message(Key("space" if letter == " " else letter, letter))
-        person.app.post_message(Key("enter", None))
+        letters = [(letter, letter) for letter in "delta"]
+        words = [("space" if letter == " " else letter, letter) for letter in "theme plain"]
+        typed = [("slash", "/"), *letters, ("enter", ""), ("enter", ""), ("colon", ":"), *words]
+        for key, character in [*typed, ("enter", "")]:
+            person.app.post_message(Key(key, character or None))
         await person.pilot.pause(0.2)
         await settled(person.pilot)
         assert isinstance(person.app.screen, TenantScreen)
