@@ -486,7 +486,7 @@ def test_a_tenant_whose_name_can_be_none_says_so_and_cannot_be_edited(
     desk.write("odd/acme.yaml", "tenant: acme\n")
 
     async def act(person: Person) -> None:
-        person.app.push_screen(TenantScreen(name))
+        await person.app.push_screen(TenantScreen(name))
         await person.press()
         assert unseen(person.picture.replace("\n", "")) == []
         assert "o opens the file" in screen_state(person)

@@ -41,7 +41,7 @@ def at(
     tenant: str, act: Callable[[Person], Awaitable[None]]
 ) -> Callable[[Person], Awaitable[None]]:
     async def opened(person: Person) -> None:
-        person.app.push_screen(TenantScreen(tenant))
+        await person.app.push_screen(TenantScreen(tenant))
         await person.press()
         await act(person)
 
@@ -215,21 +215,22 @@ def test_a_document_with_errors_is_mended_in_the_editor(
     desk: Desk, edits: Callable[..., None]
 ) -> None:
     """It cannot be edited in place, and can after that."""
-    edits("""sed -i 's/rrf_k: x/rrf_k: 50/; s/# odd/# even/' "$1" """)
-    desk.write("odd/acme.yaml", "# odd\ntenant: acme\nknobs: {rrf_k: x}\n")
+    edits(*["""sed -i 's/rrf_k: x/rrf_k: 50/' "$1" """] * 2)
+    desk.write("odd/acme.yaml", "tenant: acme\nknobs: {rrf_k: x}\n")
 
     async def act(person: Person) -> None:
-        await arm(person)
         await person.press("e")
         assert "cannot be edited here" in person.told
+        await person.press("o")
+        assert "this needs the file written: :arm, then o; the text is kept in" in person.told
+        assert entries(person) == {}
+        await arm(person)
         await person.press("o", "y")
         await person.press("e", *"0.2", "enter")
         assert entries(person) == {"retrieval_min_score": "0.2"}
 
     again(desk, at("acme", act), path="odd")
-    assert (desk.folder / "odd/acme.yaml").read_text() == (
-        "# even\ntenant: acme\nknobs: {rrf_k: 50}\n"
-    )
+    assert (desk.folder / "odd/acme.yaml").read_text() == ("tenant: acme\nknobs: {rrf_k: 50}\n")
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,8 @@ class EditorRound:
             return Taken(errors, self._draft)
         draft = self._with(found.desired, found.literals)
         edit = judge.judge(draft).edit
-        if raw == (edit.after if edit else before):
+        # A document with errors is mended by its file alone: no draft of it is ever written.
+        if raw == (edit.after if edit else before) and not judge.troubles:
             return Taken((), draft)
         checked = check_file_change(judge.subject, found.edit, today=judge.today)
         return Taken(_errors(checked.findings), draft, found)
@@ -157,11 +158,11 @@ class EditorRound:
         if taken.file is None:
             self._done(taken.draft)
         elif screen.knobctl.arming.refusal(screen.workplace.now()):
-            screen.take(taken.draft)
-            what = (
-                "the draft has its knobs; what else it changes needs the file written: :arm, then o"
-            )
-            tell(screen.app, f"{what}{self._place()}", "warning")
+            what = "this needs the file written"
+            if not self._judge.troubles:
+                screen.take(taken.draft)
+                what = "the draft has its knobs; what else it changes needs the file written"
+            tell(screen.app, f"{what}: :arm, then o{self._place()}", "warning")
         else:
             offer_write(
                 screen, taken.file.edit, written=self._written, left=lambda: self._leave(taken)
@@ -185,8 +186,11 @@ class EditorRound:
         self._screen.file_written()
 
     def _leave(self, taken: Taken) -> None:
-        self._screen.take(taken.draft)
-        tell(self._screen.app, f"the draft has its knobs; the file was not written{self._place()}")
+        what = "the file was not written"
+        if not self._judge.troubles:
+            self._screen.take(taken.draft)
+            what = f"the draft has its knobs; {what}"
+        tell(self._screen.app, f"{what}{self._place()}")
 
 
 def _errors(findings: Sequence[Finding]) -> list[Finding]:
