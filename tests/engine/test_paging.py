@@ -337,6 +337,14 @@ def test_what_is_plain_goes_the_short_way() -> None:
         assert page["configs"] == [one_by_the_book(json.loads(item))]
 
 
+def test_tenants_with_the_same_set_share_it() -> None:
+    """Of a fleet of 100,000 with some hundred sets no more than these are in memory."""
+    reader = SetReader(CATALOGUE)
+    pages = [reader.page(PLAIN_PAGE.replace("acme", name).encode(), parse_object) for name in "ab"]
+    (first,), (second,) = (page["configs"] for page in pages)
+    assert first.knobs is second.knobs
+
+
 def test_an_engine_does_not_fill_the_memory_with_spellings_of_a_value() -> None:
     """Long ones are read and forgotten."""
     reader = SetReader(CATALOGUE)
