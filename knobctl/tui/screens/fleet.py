@@ -16,6 +16,7 @@ from knobctl.tui.fleet_lines import ROLES, FleetLines
 from knobctl.tui.fleet_reading import FleetReading
 from knobctl.tui.fleet_twins import twin_of
 from knobctl.tui.query import FIELDS, Query, read_query, without, words_of
+from knobctl.tui.screens.listing import Listing
 from knobctl.tui.screens.place import Place
 from knobctl.tui.sorting import ORDERS, by_name, in_order
 from knobctl.tui.ui import Words, line, lines
@@ -43,7 +44,7 @@ _HELP: Final = (
 )
 
 
-class FleetScreen(Place):
+class FleetScreen(Listing):
     """The list of tenants."""
 
     PLACE = FLEET
@@ -93,11 +94,6 @@ class FleetScreen(Place):
             yield VirtualTable(self.lines, id="tenants")
             with VerticalScroll(id="closer", can_focus=False):
                 yield Words(id="look")
-
-    @property
-    def table(self) -> VirtualTable:
-        """The list."""
-        return self.query_one("#tenants", VirtualTable)
 
     def on_mount(self) -> None:
         """Begin to read, once the frame stands."""
@@ -375,30 +371,6 @@ class FleetScreen(Place):
             return ""
         self.action_pause()
         return "stopped reading; p goes on"
-
-    def action_down(self) -> None:
-        """One line down."""
-        self.table.move(self.table.place + 1)
-
-    def action_up(self) -> None:
-        """One line up."""
-        self.table.move(self.table.place - 1)
-
-    def action_page_down(self) -> None:
-        """A screen down."""
-        self.table.move(self.table.place + self.table.height)
-
-    def action_page_up(self) -> None:
-        """A screen up."""
-        self.table.move(self.table.place - self.table.height)
-
-    def action_top(self) -> None:
-        """The first line."""
-        self.table.move(0)
-
-    def action_bottom(self) -> None:
-        """The last line."""
-        self.table.move(len(self.table.view) - 1)
 
     # What is said around.
 
