@@ -102,11 +102,13 @@ class PaletteScreen(Box[Call]):
 
     def action_complete(self) -> None:
         """Go on as far as all offers agree."""
-        typed, row = self.query_one(Field).value, self._chosen()
-        start = common_start([one.line for one in self._rows])
-        if len(self._rows) == 1 and row:
-            self._set(row.line + " " * bool(row.action and row.action.argument))
-        elif start and len(start) > len(typed.strip().removeprefix(":")):
+        typed, row = self.query_one(Field).value.lstrip().removeprefix(":"), self._chosen()
+        fitting = [one for one in self._rows if one.line.startswith(typed)]
+        start = common_start([one.line for one in fitting])
+        if len(fitting) == 1:
+            action = fitting[0].action
+            self._set(start + " " * bool(action and action.argument))
+        elif len(start) > len(typed):
             self._set(start)
         elif row and self._walks:
             self._set(row.line)
