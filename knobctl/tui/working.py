@@ -119,17 +119,17 @@ class Working(DOMNode):
             (told or self._tell)(_words(error))
 
     @property
-    def _is_here(self) -> bool:
+    def is_here(self) -> bool:
         """Whether it can be drawn on: what is being taken away has lost some of its parts already."""
         return self.is_attached and not self._pruning
 
     def _hear(self, answer: T, then: Callable[[T], object]) -> None:
-        if self._is_here:
+        if self.is_here:
             then(answer)
 
     def _fail(self, error: KnobctlError, failed: Callable[[KnobctlError], object] | None) -> None:
         self._tell(_words(error))
-        if failed and self._is_here:
+        if failed and self.is_here:
             failed(error)
 
     def _fail_with(self, error: KnobctlError) -> None:

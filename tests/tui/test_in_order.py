@@ -18,7 +18,10 @@ def test_what_is_typed_ahead_goes_where_the_key_before_it_led(desk: Desk) -> Non
         typed = [("slash", "/"), *letters, ("enter", ""), ("enter", ""), ("colon", ":"), *words]
         for key, character in [*typed, ("enter", "")]:
             person.app.post_message(Key(key, character or None))
-        await person.pilot.pause(0.2)
+        for _ in range(400):
+            await person.pilot.pause(0.05)
+            if person.app.theme == "plain":
+                break
         await settled(person.pilot)
         assert isinstance(person.app.screen, TenantScreen)
         assert person.app.screen.tenant == "delta"

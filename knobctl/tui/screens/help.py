@@ -80,6 +80,8 @@ class HelpScreen(Box[Call]):
             choices.highlighted = max(0, min(len(self._shown) - 1, at))
 
     def _show(self, typed: str) -> None:
+        if not self.is_here:
+            return
         self._shown = matching(typed.removeprefix(":"), self._all)
         self.query_one(Choices).show([self._line(action) for action in self._shown])
         self._explain(0)

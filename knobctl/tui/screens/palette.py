@@ -120,6 +120,8 @@ class PaletteScreen(Box[Call]):
 
     def _offer(self, typed: str) -> None:
         self._walks = False
+        if not self.is_here:
+            return
         self._rows = rows(typed, self._possible, self._offers)
         self.query_one(Choices).show([self._line(row) for row in self._rows])
         nothing = "" if self._rows or not typed.strip() else "nothing here is called or does that"
