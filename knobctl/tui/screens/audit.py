@@ -31,7 +31,7 @@ from knobctl.tui.audit import (
 from knobctl.tui.event_detail import event_lines, fields_text, head_lines
 from knobctl.tui.screens.listing import Listing
 from knobctl.tui.screens.tenant import TenantScreen
-from knobctl.tui.ui import Field, Words, line, lines, tell
+from knobctl.tui.ui import Field, Told, Words, line, lines, tell
 from knobctl.tui.widgets.virtual_table import Column, VirtualTable
 
 if TYPE_CHECKING:
@@ -175,7 +175,8 @@ class AuditScreen(Listing):
             gc.freeze()  # a look through 100,000 rows for garbage would stop the screen each time
             return rows, mine, proof_text(verifying.verified()) if verifying else ""
 
-        self.ask("events", question, self._show, failed=self._cannot)
+        # What fails is said where the events would stand: a message would lie over it.
+        self.follow("events", lambda: [question()], self._show, failed=self._cannot)
 
     def _heard(self, number: int) -> bool:
         """Tell how far the reading is, in its thread: whether to go on."""
@@ -206,6 +207,7 @@ class AuditScreen(Listing):
     def _cannot(self, error: KnobctlError) -> None:
         self._read = 0
         said = error.message
+        self.app.post_message(Told(said, "error"))
         if isinstance(error, NotOfferedError):
             said = f"{said}: what this machine wrote stands in its runs: knobctl runs"
         self.query_one("#said", Words).update(line((f"x {said}", "error")))
