@@ -36,11 +36,15 @@ class InOrder(App[None]):
 
     async def on_event(self, event: events.Event) -> None:
         """Take a key, or let it wait for its turn."""
-        if not isinstance(event, (events.Key, events.Paste)) or event.is_forwarded:
+        if not isinstance(event, (events.Key, events.Paste)):
+            await super().on_event(event)
+        elif not self.screen_stack:
+            return  # the program is being left: a key that comes up from below means nothing any more
+        elif event.is_forwarded:
             await super().on_event(event)
         elif self._is_busy and event is not self._taken:
             self._waiting.append(event)
-        elif self.screen_stack:  # else the program is being left
+        else:
             self._is_busy, self._taken = True, event
             self.take(event)
             await super().on_event(event)
