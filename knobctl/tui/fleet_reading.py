@@ -61,7 +61,7 @@ class FleetReading:
         self._phase = "reading"
         self._judged = ""
         self._live_words = ""
-        self._is_reading_live = False
+        self._is_reading_live = self._has_strangers = False
         self.is_paused = False
         self.trouble = ""
         """Why there is no fleet."""
@@ -229,11 +229,15 @@ class FleetReading:
             fleet.add(strangers(unknown, fleet.catalogue))
             fleet.hold(unknown)
             self._screen.take_more(before)
+            self._has_strangers = True
 
     def _live_read(self) -> None:
         took = perf_counter() - self._began_s
         self._every_s = max(OFTEN_S, SHARE * took)
         self._live_words = f"live every {self._every_s:.0f} s"
+        if self._has_strangers:  # they stand at the end so far
+            self._has_strangers = False
+            self._screen.sort_rows()
         self._later()
 
     def _no_live(self, error: KnobctlError) -> None:

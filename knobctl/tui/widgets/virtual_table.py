@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol, get_args
 
 from rich.segment import Segment
-from rich.style import Style
 from textual.cache import LRUCache
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -18,6 +17,7 @@ from knobctl.tui.ui import Role, fitted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.style import Style
     from textual import events
 
 _KEPT: Final = 512
@@ -58,6 +58,7 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "virtual-table--header",
+        "virtual-table--cursor",
         *(f"virtual-table--{role}" for role in get_args(Role) if role),
     }
     DEFAULT_CSS = """
@@ -68,6 +69,11 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         overflow-y: scroll;
         scrollbar-size-vertical: 1;
         & > .virtual-table--header { color: $text-muted; text-style: bold; }
+        & > .virtual-table--cursor {
+            color: $block-cursor-foreground;
+            background: $block-cursor-background;
+            text-style: $block-cursor-text-style;
+        }
         & > .virtual-table--muted { color: $text-muted; }
         & > .virtual-table--strong { text-style: bold; }
         & > .virtual-table--good { color: $text-success; }
@@ -196,19 +202,19 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         return Strip([Segment(fitted(" " * _SIGNS + titles, width), style)], width)
 
     def _line(self, row: int, width: int, *, is_here: bool, is_marked: bool) -> Strip:
-        base = self.rich_style
+        # The line of the cursor is of one kind: roles would make a patchwork of it, and its words say all.
+        base = self._style("cursor") if is_here else self.rich_style
         segments = [Segment((">" if is_here else " ") + ("*" if is_marked else " "), base)]
         for column in self._columns[1]:
             text, role = self.lines.cell(row, column.name)
-            style = base + self._style(role) if role else base
+            style = base + self._style(role) if role and not is_here else base
             segments.append(Segment(fitted(text, column.width, right=column.right), style))
             segments.append(Segment(" ", base))
-        strip = Strip(segments).adjust_cell_length(width, base)
-        # Reverse video and a sign: a colour alone is not seen by everybody, and in no theme is it missing.
-        return strip.apply_style(Style(reverse=True)) if is_here else strip
+        return Strip(segments).adjust_cell_length(width, base)
 
     def _style(self, name: str) -> Style:
-        return self.get_component_rich_style(f"virtual-table--{name}", partial=True)
+        is_whole = name == "cursor"
+        return self.get_component_rich_style(f"virtual-table--{name}", partial=not is_whole)
 
     def lay_out(self) -> None:
         """Ask for the columns anew."""
