@@ -33,7 +33,7 @@ def test_with_nothing_typed_everything_is_offered_once() -> None:
         (":q", "quit"),
         ("th", "theme"),
         ("read-only again", "disarm"),
-        ("clipboard", "twin"),
+        ("does the same", "twin"),
         ("HELP", "help"),
         ("another theme", "theme"),
     ],
