@@ -55,6 +55,15 @@ def lay(desk: Desk) -> None:
     shutil.copy(WITHOUT_RECENCY, desk.folder / "old.jsonl")
 
 
+async def calm(person: Person) -> None:
+    """Wait until nothing is asked any more: one answer asks for the next, and a new width draws anew."""
+    before = ""
+    while before != person.picture or "reading" in before:
+        before = person.picture
+        for _ in range(3):
+            await person.press()
+
+
 def opened(desk: Desk, act: Any, *, tenant: str = "squad2-dev", **options: Any) -> None:
     """Sit down, lay the evidence out, open the lab of a tenant, and do something there."""
 
@@ -63,8 +72,8 @@ def opened(desk: Desk, act: Any, *, tenant: str = "squad2-dev", **options: Any) 
         person.app.workplace.reload()
         await person.say(f"tenant {tenant}")
         await person.press("2")
-        await person.press()
         assert isinstance(person.app.screen, LabScreen)
+        await calm(person)
         await act(person)
 
     desk.live({"squad2-dev": {"retrieval_min_score": 0.3}, "acme": {"retrieval_min_score": 0.3}})
@@ -182,6 +191,7 @@ def test_it_opens_with_the_evidence_that_the_tenant_names(
     """Curve, scores and reach under the floor of the file, the floor in force marked."""
 
     async def act(person: Person) -> None:
+        await calm(person)
         assert_picture(f"lab-{size[0]}x{size[1]}", person.picture)
 
     opened(desk, act, size=size)
@@ -198,6 +208,7 @@ def test_everything_moves_with_the_floor(desk: Desk) -> None:
         assert "floor 0.61  now 0.3" in person.picture
         await person.say("floor 2/3")
         assert "148 of 400 get no context (37.0%)" in person.picture
+        await calm(person)
         assert_picture("lab-two-thirds-140x40", person.picture)
 
     opened(desk, act, size=(140, 40))
@@ -291,6 +302,7 @@ def test_the_table_has_the_same_numbers(desk: Desk) -> None:
 
     async def act(person: Person) -> None:
         await person.press("t")
+        await calm(person)
         assert_picture("lab-table-80x24", person.picture)
         await person.press("t")
         assert "Questions that get no context" in person.picture

@@ -39,7 +39,9 @@ class LabScreen(LabView):
     CSS: ClassVar[str] = """
     LabScreen {
         & #lab-floor { height: auto; max-height: 4; }
-        & #lab-plots, & #lab-table { height: 1fr; scrollbar-size-vertical: 1; background: $background; }
+        & #lab-plots, & #lab-table {
+            height: 1fr; scrollbar-size-vertical: 1; scrollbar-gutter: stable; background: $background;
+        }
         & #lab-table, & #lab-typed { display: none; }
         & #lab-measured, & #lab-arithmetic, & #lab-numbers { height: auto; }
         & #lab-plots PlotView { height: auto; margin: 0 0 1 0; }

@@ -10,7 +10,8 @@ from knobctl.tui.ui import Words, line, lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from textual import events
+    from textual.content import Content
+    from textual.geometry import Size
 
     from knobctl.report.plot_parts import Row
     from knobctl.tui import ui
@@ -36,20 +37,27 @@ class PlotView(Words):
     """A plot, as wide as there is room."""
 
     _draw: Draw | None = None
+    _drawn: tuple[int, list[Content]] = (-1, [])
+    """The lines of a width: they are asked for twice, for their height and to be seen."""
 
     def show(self, draw: Draw) -> None:
         """Draw something from now on."""
-        self._draw = draw
-        self._drawn()
+        self._draw, self._drawn = draw, (-1, [])
+        self.refresh(layout=True)
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Fit the plot to the new width."""
-        del event
-        self._drawn()
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many rows as the plot has at a width."""
+        del container, viewport
+        return len(self._lines(width))
 
-    def _drawn(self) -> None:
-        width = self.size.width
+    def render(self) -> Content:
+        """The plot at the width that there is."""
+        return lines(*self._lines(self.size.width))
+
+    def _lines(self, width: int) -> list[Content]:
         if self._draw is None or width <= 0:
-            return
-        rows = (line(*((text, ROLES[role]) for text, role in row)) for row in self._draw(width))
-        self.update(lines(*rows))
+            return []
+        if self._drawn[0] != width:
+            rows = [line(*((text, ROLES[role]) for text, role in row)) for row in self._draw(width)]
+            self._drawn = width, rows
+        return self._drawn[1]
