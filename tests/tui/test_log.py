@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from knobctl.engine.telling import Call
 from knobctl.errors import KnobctlError
-from knobctl.tui.logbook import KEPT, Kind
+from knobctl.tui.logbook import KEPT, Kind, Logbook
 from knobctl.tui.screens.log import LogScreen
 from knobctl.tui.ui import tell
 from knobctl.tui.widgets.virtual_table import VirtualTable
+from tests.tui.desks import NOW
 from tests.tui.hostile import HOSTILE, unseen
 from tests.tui.persons import Person, sit_down
+from tests.tui.pictures import assert_picture
 
 if TYPE_CHECKING:
     from tests.tui.desks import Desk
@@ -39,6 +42,25 @@ def test_every_call_and_every_error_stands_in_the_log(desk: Desk) -> None:
 
     desk.live({"acme": {"retrieval_min_score": 0.4}})
     sit_down(desk, act)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 40)])
+def test_it_is_one_line_a_call_with_the_last_one_in_full(desk: Desk, size: tuple[int, int]) -> None:
+    """Time, kind, how long it took, what was asked and what came of it."""
+
+    async def act(person: Person) -> None:
+        log = Logbook(lambda: NOW)  # one in which nothing stands by now
+        monkeypatch.setattr(person.app.workplace, "log", log)
+        for name in ("read", "evaluate"):
+            log.called(Call(method=name, tenant="acme", seconds=0.012, outcome="r7", failed=False))
+        told = "engine.example cannot be reached: the name is not known"
+        log.called(Call(method="list", tenant="", seconds=12, outcome=told, failed=True))
+        log.write(Kind.ERROR, f"{told}\ncheck the address: knobctl context show", failed=True)
+        await person.press("L")
+        assert_picture(f"log-{size[0]}x{size[1]}", person.picture)
+
+    desk.live({"acme": {"retrieval_min_score": 0.4}})
+    sit_down(desk, act, size=size)
 
 
 def test_git_and_files_stand_there_too(desk: Desk) -> None:

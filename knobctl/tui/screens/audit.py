@@ -206,11 +206,12 @@ class AuditScreen(Listing):
 
     def _cannot(self, error: KnobctlError) -> None:
         self._read = 0
-        said = error.message
-        self.app.post_message(Told(said, "error"))
+        self.app.post_message(Told(f"{error.message}\n{error.hint or ''}".strip(), "error"))
+        said = [line((f"x {error.message}", "error"))]
+        said += [line(error.hint)] if error.hint else []
         if isinstance(error, NotOfferedError):
-            said = f"{said}: what this machine wrote stands in its runs: knobctl runs"
-        self.query_one("#said", Words).update(line((f"x {said}", "error")))
+            said.append(line("what this machine wrote stands in its runs: knobctl runs"))
+        self.query_one("#said", Words).update(lines(*said))
         self.refresh_frame()
 
     def on_input_changed(self) -> None:
