@@ -90,6 +90,24 @@ def test_without_any_terminal_it_does_not_start(knobctl: Knobctl) -> None:
     assert "knobctl check" in result.err
 
 
+def test_it_ends_in_good_order_after_an_editor_had_the_terminal(folder: Path) -> None:
+    """What hears signals and a lost terminal is there again with the screen."""
+    editor = folder.with_name("editor.sh")
+    editor.write_text("#!/bin/sh\necho the-editor-is-here\nsleep 1\n", encoding="utf-8")
+    editor.chmod(0o755)
+    with terminal(folder, EDITOR=str(editor)) as tmux:
+        tmux.run("tui")
+        tmux.wait("acme")
+        tmux.send("Enter")
+        tmux.wait("e edit", "rrf_k")
+        tmux.send("o")
+        tmux.wait("the-editor-is-here")
+        tmux.wait("rrf_k", without="the-editor-is-here")
+        tmux.signal(signal.SIGTERM)
+        assert tmux.back() == 143
+        assert tmux.modes == AS_IT_WAS
+
+
 _DEFECT = """
 from knobctl.tui.app import KnobctlApp
 from knobctl.cli.main import main
