@@ -45,7 +45,9 @@ def test_every_call_and_every_error_stands_in_the_log(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 40)])
-def test_it_is_one_line_a_call_with_the_last_one_in_full(desk: Desk, size: tuple[int, int]) -> None:
+def test_it_is_one_line_a_call_with_the_last_one_in_full(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> None:
     """Time, kind, how long it took, what was asked and what came of it."""
 
     async def act(person: Person) -> None:
