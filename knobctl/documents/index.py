@@ -11,13 +11,14 @@ import hashlib
 import json
 import os
 import stat
+from collections import defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from knobctl.documents.files import is_own, write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from knobctl.knobs import KnobValue
@@ -27,6 +28,8 @@ _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _APPEND: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_BATCHES: Final = 16
 _LONGEST_HEAD: Final = 400
+_A_LINE: Final = 1_000
+"""So much of a column stands in a line: reading one stops all other threads, such as one that fetches or draws."""
 _SPARE: Final = 10_000
 """So many rows more than twice those in use are kept, for other branches and for going back."""
 
@@ -195,11 +198,11 @@ def _laid_out(rows: Mapping[str, Row], judged: Mapping[str, Mapping[str, Verdict
     sets_of = [
         sets.place((shapes.place(tuple(row.knobs)), *row.knobs.values())) for row in rows.values()
     ]
-    places = {
-        by: ([*map(contents.__getitem__, found)], [*map(verdicts.place, found.values())])
+    places = [
+        (by, [*map(contents.__getitem__, found)], [*map(verdicts.place, found.values())])
         for by, found in judged.items()
-    }
-    columns = {
+    ]
+    columns: dict[str, Sequence[object]] = {
         "heads": heads.things,
         "shapes": shapes.things,
         "sets": sets.things,
@@ -210,8 +213,11 @@ def _laid_out(rows: Mapping[str, Row], judged: Mapping[str, Mapping[str, Verdict
         "verdicts": verdicts.things,
         "judged": places,
     }
-    # A line each: reading one stops all other threads, such as one that draws, for a few milliseconds.
-    return "\n".join(json.dumps(one, separators=(",", ":")) for one in columns.items()).encode()
+    return b"\n".join(
+        json.dumps((name, column[start : start + _A_LINE]), separators=(",", ":")).encode()
+        for name, column in columns.items()
+        for start in range(0, len(column), _A_LINE)
+    )
 
 
 class _Table:
@@ -230,7 +236,9 @@ class _Table:
 
 
 def _batch(payload: bytes) -> _Batch:
-    told: dict[str, Any] = dict(map(json.loads, payload.split(b"\n")))
+    told: dict[str, list[Any]] = defaultdict(list)
+    for name, some in map(json.loads, payload.splitlines()):
+        told[name] += some
     heads = [
         Head(tuple(layers), labels, owner, tuple(evidence))
         for layers, labels, owner, evidence in told["heads"]
@@ -247,7 +255,7 @@ def _batch(payload: bytes) -> _Batch:
             Verdict(counts, tuple((name, now) for name, now in waivers), tuple(rules))
             for counts, waivers, rules in told["verdicts"]
         ],
-        judged=told["judged"],
+        judged={by: (contents, verdicts) for by, contents, verdicts in told["judged"]},
     )
 
 
