@@ -19,6 +19,8 @@ from tests.tui.persons import Person, sit_down
 from tests.tui.pictures import assert_picture
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.tui.desks import Desk
 
 
@@ -46,9 +48,13 @@ def test_every_call_and_every_error_stands_in_the_log(desk: Desk) -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 40)])
 def test_it_is_one_line_a_call_with_the_last_one_in_full(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+    desk: Desk,
+    monkeypatch: pytest.MonkeyPatch,
+    in_zone: Callable[[str], None],
+    size: tuple[int, int],
 ) -> None:
     """Time, kind, how long it took, what was asked and what came of it."""
+    in_zone("UTC")
 
     async def act(person: Person) -> None:
         log = Logbook(lambda: NOW)  # one in which nothing stands by now
