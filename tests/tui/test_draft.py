@@ -74,7 +74,7 @@ def after(draft: Draft, steps: list[Any]) -> Draft:
 
 
 @given(steps=steps)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 def test_what_is_taken_back_can_be_done_again(steps: list[Any]) -> None:
     """All edits taken back give the beginning; done again, they give the end."""
     end = after(drafted(), steps)
@@ -90,7 +90,7 @@ def test_what_is_taken_back_can_be_done_again(steps: list[Any]) -> None:
 
 
 @given(steps=steps, knob=knobs, entry=entries)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 def test_taking_an_edit_back_gives_what_was(steps: list[Any], knob: str, entry: Any) -> None:
     """Whatever came before; the edit that was taken back is told."""
     before = after(drafted(), steps)
@@ -104,7 +104,7 @@ def test_taking_an_edit_back_gives_what_was(steps: list[Any], knob: str, entry: 
 
 
 @given(steps=steps, repo=st.none() | values, live=st.none() | values)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 def test_a_draft_reads_back_from_its_json(steps: list[Any], repo: Any, live: Any) -> None:
     """All of it: both sets, edits, what was taken back."""
     draft = after(drafted(repo, live), steps)
@@ -128,7 +128,7 @@ def test_a_draft_reads_back_from_its_json(steps: list[Any], repo: Any, live: Any
         max_leaves=12,
     ).map(lambda value: repr(value).encode())
 )
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 def test_what_is_no_draft_is_said_so(content: bytes) -> None:
     """A damaged file is an error with a hint, never a crash or half a draft."""
     with pytest.raises(InputError, match="cannot be read"):

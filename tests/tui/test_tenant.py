@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from knobctl.changes.limits import Limits
 from knobctl.tui.actions import Action, action_called
 from knobctl.tui.screens.confirm import ConfirmScreen
 from knobctl.tui.screens.fleet import FleetScreen
@@ -34,8 +35,8 @@ def at(tenant: str, act: Act) -> Act:
     """Open a tenant first."""
 
     async def opened(person: Person) -> None:
-        await person.say(f"tenant {tenant}")
-        assert isinstance(person.app.screen, TenantScreen)
+        await person.app.push_screen(TenantScreen(tenant))
+        await person.press()
         await act(person)
 
     return opened
@@ -70,8 +71,9 @@ def drafts(desk: Desk) -> list[Path]:
 
 
 async def arm(person: Person) -> None:
-    await person.say("arm recall")
-    await person.press("enter")
+    """As `:arm` does."""
+    person.app.arming = person.app.arming.arm("recall", None, Limits(), NOW)
+    await person.press()
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 40)])
@@ -124,6 +126,7 @@ def test_what_follows_is_said_with_every_key_before_enter(desk: Desk) -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_consequence_moves_with_the_value(desk: Desk) -> None:
     """From a floor that nothing of one ranker passes to one that everything does."""
     desk.live(LIVE)
@@ -362,6 +365,7 @@ def test_a_file_that_somebody_changed_meanwhile_is_not_written(desk: Desk) -> No
     assert (desk.folder / "fleet/tenants/fjord.yaml").read_text() == "tenant: fjord\n"
 
 
+@pytest.mark.slow
 def test_a_session_without_writing_has_drafts_all_the_same(desk: Desk) -> None:
     """They are nobody else's business."""
 
@@ -374,6 +378,7 @@ def test_a_session_without_writing_has_drafts_all_the_same(desk: Desk) -> None:
     sit_down(desk, at("fjord", act), read_only=True, size=(140, 40))
 
 
+@pytest.mark.slow
 def test_what_would_change_is_shown_in_three_kinds(desk: Desk) -> None:
     """And closes again."""
     desk.live(LIVE)
@@ -390,6 +395,7 @@ def test_what_would_change_is_shown_in_three_kinds(desk: Desk) -> None:
     sit_down(desk, at("bolt", act))
 
 
+@pytest.mark.slow
 def test_the_command_that_does_the_same_is_handed_out(desk: Desk) -> None:
     """As `set` with the file."""
 
@@ -400,6 +406,7 @@ def test_the_command_that_does_the_same_is_handed_out(desk: Desk) -> None:
     sit_down(desk, at("fjord", act))
 
 
+@pytest.mark.slow
 def test_leaving_with_a_draft_open_asks(desk: Desk) -> None:
     """And says that it is kept."""
 
@@ -447,6 +454,7 @@ def test_a_damaged_draft_is_told_and_left(desk: Desk) -> None:
     assert path.read_bytes() == b"{"
 
 
+@pytest.mark.slow
 def test_another_session_with_the_same_draft_is_told(desk: Desk) -> None:
     """Who comes second keeps nothing over the first one's edits."""
 
@@ -477,7 +485,7 @@ def test_a_tenant_whose_document_has_errors_cannot_be_edited(desk: Desk) -> None
     sit_down(desk, at("fjord", act))
 
 
-@pytest.mark.parametrize("name", ["Bad Name", "../x", "a\u202eb", "x" * 80])
+@pytest.mark.parametrize("name", ["../x\u202eb", "x" * 80])
 def test_a_tenant_whose_name_can_be_none_says_so_and_cannot_be_edited(
     desk: Desk, name: str
 ) -> None:
@@ -497,6 +505,7 @@ def test_a_tenant_whose_name_can_be_none_says_so_and_cannot_be_edited(
     sit_down(desk, act, path="odd", size=(100, 30))
 
 
+@pytest.mark.slow
 def test_an_edit_of_a_knob_that_is_gone_is_told_and_taken_out_by_hand(desk: Desk) -> None:
     """The schema may have lost it since; the draft is not written before."""
 
@@ -563,8 +572,8 @@ def test_the_mouse_is_as_good_as_the_keys(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     "kinds",
-    [("click", "title", "bidi"), pytest.param(tuple(HOSTILE), marks=pytest.mark.slow)],
-    ids=["few", "all"],
+    [("title",), pytest.param(tuple(HOSTILE), marks=pytest.mark.slow)],
+    ids=["one", "all"],
 )
 def test_hostile_texts_of_a_tenant_are_shown_escaped(desk: Desk, kinds: tuple[str, ...]) -> None:
     """Labels, comments, owners, actors: in the table, the pane, the diff, the messages."""
@@ -584,7 +593,8 @@ def test_hostile_texts_of_a_tenant_are_shown_escaped(desk: Desk, kinds: tuple[st
     sit_down(desk, act, path="hostile")
 
 
-@pytest.mark.parametrize("size", [(60, 16), (100, 30), (200, 60)])
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(60, 16), (60, 20), (100, 30), (140, 40), (200, 60)])
 def test_every_size_shows_rows_and_pane(desk: Desk, size: tuple[int, int]) -> None:
     """While editing too."""
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from textual.drivers.headless_driver import HeadlessDriver
 
+from knobctl.changes.limits import Limits
 from knobctl.tui.draft import UNSET
 from knobctl.tui.screens.preview import PreviewScreen
 from knobctl.tui.screens.tenant import TenantScreen
-from tests.tui.desks import Desk
+from tests.tui.desks import NOW, Desk
 from tests.tui.persons import Person, sit_down
 
 
@@ -65,8 +66,9 @@ def entries(person: Person) -> dict[str, object]:
 
 
 async def arm(person: Person) -> None:
-    await person.say("arm recall")
-    await person.press("enter")
+    """As `:arm` does."""
+    person.app.arming = person.app.arming.arm("recall", None, Limits(), NOW)
+    await person.press()
 
 
 def test_knobs_that_were_changed_are_edits_as_they_were_typed(
@@ -94,6 +96,7 @@ def again(desk: Desk, act: Callable[[Person], Awaitable[None]], path: str = "fle
     sit_down(desk, act, path=path)
 
 
+@pytest.mark.slow
 def test_the_text_is_the_file_as_the_draft_would_have_it(
     desk: Desk, edits: Callable[..., None]
 ) -> None:
@@ -142,6 +145,7 @@ def test_a_tenant_without_a_document_is_edited_as_its_live_set(
     assert len(kept(desk)) == 2
 
 
+@pytest.mark.slow
 def test_another_tenant_in_its_place_is_refused(desk: Desk, edits: Callable[..., None]) -> None:
     """And so is a text that cannot be read; nothing is taken from either."""
     edits("""sed -i 's/tenant: bolt/tenant: jolt/' "$1" """, """echo '  [' >> "$1" """)
@@ -193,6 +197,7 @@ def test_a_file_that_is_not_written_after_all_leaves_its_knobs_and_its_text(
     assert len(kept(desk)) == 1
 
 
+@pytest.mark.slow
 def test_a_file_that_moved_meanwhile_is_not_written_over(
     desk: Desk, edits: Callable[..., None]
 ) -> None:
@@ -233,24 +238,22 @@ def test_a_document_with_errors_is_mended_in_the_editor(
     assert (desk.folder / "odd/acme.yaml").read_text() == ("tenant: acme\nknobs: {rrf_k: 50}\n")
 
 
-@pytest.mark.parametrize(
-    ("editor", "told"),
-    [
-        ("/nonexistent/editor", "cannot be started"),
-        ("false", "the editor ended with 1"),
-        ("'", "no command line"),
-    ],
-)
 def test_an_editor_that_fails_is_told(
-    desk: Desk, edits: Callable[..., None], monkeypatch: pytest.MonkeyPatch, editor: str, told: str
+    desk: Desk, edits: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The screen goes on."""
     edits()
-    monkeypatch.setenv("EDITOR", editor)
+    fails = {
+        "/nonexistent/editor": "cannot be started",
+        "false": "the editor ended with 1",
+        "'": "$EDITOR is no command line",
+    }
 
     async def act(person: Person) -> None:
-        await person.press("o")
-        assert told in person.told
+        for editor, told in fails.items():
+            monkeypatch.setenv("EDITOR", editor)
+            await person.press("o")
+            assert told in person.told
         await person.press("plus")
         assert len(entries(person)) == 1
 
