@@ -117,8 +117,13 @@ def _judged(
     asked: int,
     bench: BenchSettings,
 ) -> Judged:
+    from knobctl.evidence.judging.checkpoint import Outcome
     from knobctl.evidence.judging.judging import with_labels
 
+    if run.failures:
+        session.notice(
+            f"{count(len(run.failures), 'question')} without a verdict, the next run asks again; the first of them: {run.failures[0]}"
+        )
     left = asked - len(outcomes)
     if left:
         why = "the bound is reached" if run.spent.exhausted.is_set() else "stopped"
@@ -126,8 +131,11 @@ def _judged(
             f"{why}; {count(left, 'question')} not judged. Run it again with more to go on: what is paid for is kept"
         )
     heading = replace(recording.heading, judging=_judging(panel, outcomes, bench))
+    code = ExitCode.PARTIAL if left else ExitCode.OK
+    if run.failures and not any(isinstance(one, Outcome) for one in outcomes.values()):
+        code = ExitCode.ENGINE  # nobody answered: what looks like success would be no label at all
     return Judged(
-        code=ExitCode.PARTIAL if left else ExitCode.OK,
+        code=code,
         heading=heading,
         questions=with_labels(recording.questions, outcomes),
     )

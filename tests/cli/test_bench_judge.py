@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from tests.evidence.test_sweep import GIVEN
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from knobctl.evidence.judging.models import Reply
     from tests.cli.inside import Inside
     from tests.running import Result
 
@@ -270,6 +272,7 @@ def test_a_second_judge_tells_how_sure_the_first_is(replayed: Inside, models: Mo
         (("--labels", "q.jsonl"), 2, "choose one of the two"),
         (("--judge-model", ""), 2, "together"),
         (("--base-url", "ftp://x"), 6, "must be http(s)://"),
+        (("--base-url", "http://[::1"), 6, "must be http(s)://"),
         (("--base-url", "http://models.example/v1"), 6, "unencrypted"),
         (("--budget", "1", "--judge-model", "unknown"), 2, "needs the price of unknown"),
     ],
@@ -381,3 +384,103 @@ def test_a_key_does_not_travel_unencrypted() -> None:
     """Plain HTTP is for this machine."""
     with pytest.raises(RefusedError):
         Endpoint("http://models.example/v1", KEY, retries=0, backoff_s=0)
+
+
+RUDE = {
+    "cut off": b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{",
+    "cut off in a chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{",
+    "no gzip": b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd",
+    "no HTTP": b"hello\r\n\r\n",
+    "nothing": b"",
+    "HTML": b"HTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n<html>no</html>\r\n",
+    "401": b"HTTP/1.1 401 No\r\nContent-Length: 25\r\n\r\nno key " + KEY.encode(),
+    "302": b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n",
+    "long head": b"HTTP/1.1 200 OK\r\nX: " + b"a" * 70_000 + b"\r\n\r\n",
+}
+
+
+@contextmanager
+def answering_rudely(answer: bytes) -> Iterator[str]:
+    """Serve every call the same bytes."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection, suppress(OSError):
+                connection.recv(1 << 20)
+                connection.sendall(answer)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+
+
+@pytest.mark.parametrize("how", RUDE)
+def test_a_rude_endpoint_ends_no_run(replayed: Inside, models: Models, how: str) -> None:
+    """Each question is excluded, the first reason is told without the key, and nobody takes it for success."""
+    with answering_rudely(RUDE[how]) as models.url:
+        done = judge(replayed, models)
+    assert done.code == 8, done.err
+    assert "4 questions without a verdict" in done.err
+    assert "sk-test" not in done.out + done.err
+    assert set(labels(replayed).values()) == {Excluded.INFRA}
+
+
+def answered(raw: bytes) -> Reply:
+    """What one answer is read as."""
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(raw)}\r\n\r\n".encode()
+    with answering_rudely(head + raw) as url:
+        model = Model(name="m", price=None)
+        prompt = answer_prompt("Why?", ["Because."], "n")
+        return Endpoint(url, None, retries=0, backoff_s=0).complete(model, prompt, max_tokens=5)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    ["null", "[]", '{"prompt_tokens": 1e999, "completion_tokens": 1}',
+     '{"prompt_tokens": -5, "completion_tokens": -5}', '{"prompt_tokens": "x"}', "{}"],
+)  # fmt: skip
+def test_tokens_that_nobody_states_are_reckoned(usage: str) -> None:
+    """By characters: a budget would never end otherwise."""
+    raw = f'{{"choices": [{{"message": {{"content": "yes"}}}}], "usage": {usage}}}'
+    reply = answered(raw.encode())
+    assert (reply.tokens.input > 100, reply.tokens.output) == (True, 1)
+
+
+def test_an_answer_in_parts_is_read() -> None:
+    """As some endpoints give it."""
+    raw = b'{"choices": [{"message": {"content": [{"type": "text", "text": "yes"}]}}]}'
+    assert answered(raw).text == "yes"
+
+
+def test_calls_that_came_to_nothing_count_for_the_bounds(replayed: Inside, models: Models) -> None:
+    """An endpoint that thinks until its room is spent is paid as well."""
+    replayed.write("knobctl.toml", f"[benchmark_relevance_floor]\nconcurrency = 1\n{PRICES}")
+    models.replies = {"answer ": ""}
+    done = judge(replayed, models, "--budget", "0.005")
+    assert len(models.calls) == 2
+    assert "2 questions not judged" in done.err
+
+
+def test_a_torn_checkpoint_loses_its_torn_line_alone(replayed: Inside, models: Models) -> None:
+    """A run was killed in the middle of a line; what the next one pays for is kept, and what is none is none."""
+    assert judge(replayed, models).code == 0
+    paid = replayed.folder / "paid.jsonl"
+    first, second, *_ = paid.read_text().splitlines()
+    odd = json.loads(second)
+    odd["outcome"] |= {"answerable": "perhaps"}
+    paid.write_text(f"{first}\n{json.dumps(odd)}\n{second[:40]}")
+    models.calls.clear()
+    assert judge(replayed, models).code == 0
+    assert len(models.calls) == 6
+    assert judge(replayed, models).code == 0
+    assert len(models.calls) == 6

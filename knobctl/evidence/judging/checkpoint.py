@@ -70,7 +70,7 @@ class Checkpoint:
             try:
                 value = json.loads(line)
                 if value["key"] == self.key:
-                    found[str(value["id"])] = Outcome(**value["outcome"])
+                    found[str(value["id"])] = _outcome(value["outcome"])
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
         return found
@@ -78,12 +78,16 @@ class Checkpoint:
     def __enter__(self) -> Self:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, MODE)
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, MODE)
+            size = os.fstat(handle).st_size
+            is_torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+            self._file = os.fdopen(handle, "a", encoding="utf-8")
+            if (
+                is_torn
+            ):  # a run was killed there; what is appended to its line would be lost with it
+                self._file.write("\n")
         except OSError as error:
-            raise AnswerError(
-                f"{visible(str(self._path))} cannot be written: {error.strerror}"
-            ) from error
-        self._file = os.fdopen(handle, "a", encoding="utf-8")
+            raise self._unwritable(error) from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -91,10 +95,40 @@ class Checkpoint:
             self._file.close()
 
     def note(self, id_: str, outcome: Outcome) -> None:
-        """Keep an outcome; from any thread."""
+        """Keep an outcome; from any thread.
+
+        Raises:
+            AnswerError: If the disk does not allow it.
+        """
         values = {name: getattr(outcome, name) for name in Outcome.__slots__}
         line = json.dumps({"key": self.key, "id": id_, "outcome": values}) + "\n"
         with self._lock:
             if self._file:
-                self._file.write(line)
-                self._file.flush()
+                try:
+                    self._file.write(line)
+                    self._file.flush()
+                except OSError as error:
+                    raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> AnswerError:
+        return AnswerError(f"{visible(str(self._path))} cannot be written: {error.strerror}")
+
+
+def _outcome(value: Any) -> Outcome:  # noqa: ANN401  any JSON may stand there
+    """Read one as it was written.
+
+    Raises:
+        KeyError: If something is missing.
+        TypeError: If it is none.
+    """
+    verdicts = (value["answerable"], value["second"])
+    counts = (value["input_tokens"], value["output_tokens"], value["calls"])
+    costs = (value["cost_usd"], value["answer_cost_usd"])
+    if not (
+        isinstance(value["declined"], bool)
+        and all(one is None or isinstance(one, bool) for one in verdicts)
+        and all(type(one) is int and one >= 0 for one in counts)
+        and all(one is None or (type(one) in {int, float} and one >= 0) for one in costs)
+    ):
+        raise TypeError("no outcome")
+    return Outcome(**value)

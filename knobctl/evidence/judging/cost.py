@@ -41,6 +41,10 @@ class Model:
     """None where nobody said."""
     chars_per_token: float = 4.0
 
+    def tokens_of(self, read: str, written: str) -> Tokens:
+        """About what a call takes, by its characters."""
+        return Tokens(*(int(len(text) / self.chars_per_token) + 1 for text in (read, written)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overheads:

@@ -96,6 +96,8 @@ class Run:
     """Gives a word that no text can know."""
     tell: Callable[[], object]
     """Told of each question that is done."""
+    failures: list[str] = field(default_factory=list)
+    """Why questions could not be judged, in the words of whoever failed."""
 
 
 def judged(run: Run, questions: Sequence[Asked]) -> dict[str, Outcome | Excluded]:
@@ -142,9 +144,11 @@ def _judge(run: Run, question: str) -> Outcome | Excluded:
             verdict_of(calls.ask(model, prompt, JUDGE_TOKENS).text) for model in run.panel.judges
         ]
         return calls.outcome(verdicts, declined=False)
-    except NoTextError:
+    except NoTextError as error:
+        run.failures.append(str(error))
         return Excluded.BUDGET
     except (ModelError, EngineError) as error:
+        run.failures.append(str(error))
         answering = isinstance(error, ModelError) and error.refused and not calls.number
         return Excluded.ANSWER_FAILED if answering else Excluded.INFRA
 
@@ -164,7 +168,11 @@ class _Calls:
 
     def ask(self, model: Model, prompt: Prompt, max_tokens: int) -> Reply:
         """Make one, and count it."""
-        reply = self._endpoint.complete(model.name, prompt, max_tokens=max_tokens)
+        try:
+            reply = self._endpoint.complete(model, prompt, max_tokens=max_tokens)
+        except ModelError as error:
+            self._spent.add(model, error.tokens)
+            raise
         self._spent.add(model, reply.tokens)
         self._tokens += reply.tokens
         self._costs.append(model.price.of(reply.tokens) if model.price else None)
