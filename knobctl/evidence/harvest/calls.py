@@ -12,34 +12,56 @@ from typing import TYPE_CHECKING, Any, Final
 from knobctl.evidence.harvest.asked import CLI_QUERY, MCP_QUERY, Asked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from datetime import datetime
 
     from knobctl.evidence.harvest.asked import Names
+    from knobctl.evidence.harvest.lines import Line
 
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
-_VARIABLE: Final = re.compile(r"\$(\w+|\{[^}]*\}|\(.*)", re.DOTALL)
-_SEPARATORS: Final = frozenset({";", "&&", "||", "|", "&", "(", ")", "\n", ";;", "|&"})
+_VARIABLE: Final = re.compile(r"\$[A-Za-z_{(]")
+_SUBSTITUTED: Final = re.compile(r"\$\(([^()]*)\)")
+_SEPARATORS: Final = frozenset(";&|()\n")
+_KEYWORDS: Final = frozenset(
+    {"if", "then", "elif", "else", "while", "until", "do", "{", "!", "time"}
+)
 _REDIRECTIONS: Final = re.compile(r"[<>]")
-_STARTERS: Final = {
-    "uv": 2,
-    "poetry": 2,
-    "pipx": 2,
-    "pdm": 2,
-    "rye": 2,
-    "hatch": 2,
-    "npx": 1,
-    "uvx": 1,
-    "env": 1,
-    "sudo": 1,
-    "time": 1,
-    "nohup": 1,
-    "exec": 1,
-    "command": 1,
-}
-"""What may stand before a program, and how many words of it: `uv run notesmem`."""
+_HERE_DOCUMENT: Final = re.compile(
+    r"(?<!<)<<(?!<)-?\s*(?P<quote>[\"']?)(?P<end>[A-Za-z_]\w*)(?P=quote)"
+)
+_STARTERS: Final = frozenset(
+    [
+        "uv",
+        "uvx",
+        "poetry",
+        "pipx",
+        "pdm",
+        "rye",
+        "hatch",
+        "npx",
+        "env",
+        "sudo",
+        "doas",
+        "timeout",
+        "nice",
+        "ionice",
+        "nohup",
+        "stdbuf",
+        "exec",
+        "command",
+        "eval",
+        "xargs",
+        "watch",
+        "docker",
+        "podman",
+        "kubectl",
+        "ssh",
+    ]
+)
+"""What may stand before a program, with words of its own: `timeout 30 uv run notes`."""
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash"})
 _DEEPEST: Final = 3
+_LOOKED_FOR: Final = 8
 MOST_COMMAND_CHARS: Final = 100_000
 """A longer command is a file that is written in one; nobody asks a question in it."""
 
@@ -53,10 +75,15 @@ class Calls:
         self._open: dict[str, list[Asked]] = {}
         self._closed: list[Asked] = []
 
-    @property
-    def waiting(self) -> Mapping[str, list[Asked]]:
-        """By call, the questions whose answer has not come."""
-        return self._open
+    def may_answer(self, line: Line) -> bool:
+        """Whether a line with results can hold one that is waited for.
+
+        Few are waited for at a time; where many are, none of them may ever be answered, and to look for
+        each in every line would take longer than parsing it.
+        """
+        if len(self._open) > _LOOKED_FOR:
+            return True
+        return any(not call.isascii() or line.holds(call.encode()) for call in self._open)
 
     def tool(
         self,
@@ -120,8 +147,10 @@ class Calls:
 
 def asking_words(names: Names) -> list[bytes]:
     """What of a line that calls a tool or a program must hold one, so that it can ask."""
-    words = [f'__{names.mcp_query_tool}"']
-    return [word.encode() for word in (*words, names.cli_program) if word]
+    tool = names.mcp_query_tool
+    spellings = dict.fromkeys((tool, tool.lower(), tool.upper(), tool.capitalize()))
+    words = (*(f'__{one}"' for one in spellings), names.cli_program)
+    return [word.encode() for word in words if word]
 
 
 def questions_in(command: object, names: Names) -> list[str]:
@@ -145,22 +174,46 @@ def _in_text(command: str, names: Names, deepest: int) -> list[str]:
         return []
     if len(command) > MOST_COMMAND_CHARS or _addresses_another(command, names):
         return []
-    lexer = shlex.shlex(command.replace("\\\n", " "), posix=True, punctuation_chars=";&|()<>\n")
+    command, inner = _apart(_without_documents(command.replace("\\\n", " ")))
+    found = [text for one in inner if deepest for text in _in_text(one, names, deepest - 1)]
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=";&|()<>\n")
     lexer.whitespace = " \t\r"
     lexer.commenters = ""
     try:
         words = list(lexer)
-    except ValueError:  # a quotation without its end: a here-document, a script
-        return []
-    found: list[str] = []
+    except ValueError:  # a quotation without its end
+        return found
     simple: list[str] = []
     for word in [*words, ";"]:
-        if word in _SEPARATORS or (word and set(word) <= set(";&|()\n")):
+        if word and set(word) <= _SEPARATORS:
             found += _in_words(simple, names, deepest)
             simple = []
         else:
             simple.append(word)
     return found
+
+
+def _without_documents(command: str) -> str:
+    """Take out here-documents and lines of comment: what stands there is no command."""
+    kept: list[str] = []
+    end: str | None = None
+    for line in command.split("\n"):
+        if end is not None:
+            end = None if line.strip() == end else end
+        elif not line.lstrip().startswith("#"):
+            kept.append(line)
+            opened = _HERE_DOCUMENT.search(line)
+            end = opened["end"] if opened else None
+    return "\n".join(kept)
+
+
+def _apart(command: str) -> tuple[str, list[str]]:
+    """Take out commands whose output is put into the command, within quotes or not, and give both."""
+    inner: list[str] = []
+    for _ in range(_DEEPEST):
+        inner += _SUBSTITUTED.findall(command)
+        command = _SUBSTITUTED.sub("$_", command)
+    return command, inner
 
 
 def _addresses_another(command: str, names: Names) -> bool:
@@ -177,7 +230,7 @@ def _addresses_another(command: str, names: Names) -> bool:
 
 def _in_words(words: list[str], names: Names, deepest: int) -> list[str]:
     """The question of one simple command, or those of the one that a shell in it runs."""
-    words = _from_program(words)
+    words = _from_program(words, names)
     if not words:
         return []
     program = PurePosixPath(words[0]).name
@@ -191,44 +244,50 @@ def _in_words(words: list[str], names: Names, deepest: int) -> list[str]:
     if program != names.cli_program or _addresses_another(joined, names):
         return []
     rest = words[1:]
-    if names.cli_verb not in rest:
+    at = next((at for at, word in enumerate(rest) if word == names.cli_verb), None)
+    if at is None or not all(map(_is_optional, ["", *rest], rest[:at])):
         return []
-    after = rest[rest.index(names.cli_verb) + 1 :]
-    question = _question_among(after)
+    question = _question_among(rest[at + 1 :])
     return [question] if question else []
 
 
-def _from_program(words: list[str]) -> list[str]:
-    """A simple command from its program on: assignments, and what only starts another one, before it gone."""
+def _is_optional(before: str, word: str) -> bool:
+    """Whether a word is an option, or can be the value of the one before it."""
+    return word.startswith("-") or before.startswith("-")
+
+
+def _from_program(words: list[str], names: Names) -> list[str]:
+    """A simple command from its program on: keywords, assignments, and what only starts another one, gone."""
     at = 0
-    while at < len(words):
-        word = words[at]
-        if _ASSIGNMENT.match(word):
-            at += 1
-        elif (width := _STARTERS.get(PurePosixPath(word).name)) is not None:
-            at += width
-            while at < len(words) and words[at].startswith("-"):
-                at += 1
-        elif re.fullmatch(r"python[\d.]*", PurePosixPath(word).name) and words[at + 1 : at + 2] == [
-            "-m"
-        ]:
-            at += 2
-        else:
-            return words[at:]
-    return []
+    while at < len(words) and (words[at] in _KEYWORDS or _ASSIGNMENT.match(words[at])):
+        at += 1
+    words = words[at:]
+    if not words:
+        return []
+    first = PurePosixPath(words[0]).name
+    starts = first in _STARTERS or (re.fullmatch(r"python[\d.]*", first) and "-m" in words[1:2])
+    if starts:
+        wanted = (*_SHELLS, names.cli_program)
+        at = next(
+            (at for at, word in enumerate(words) if PurePosixPath(word).name in wanted), len(words)
+        )
+        words = words[at:]
+    return words
 
 
 def _question_among(words: list[str]) -> str:
-    """The question among the words behind the verb: of those that are no option, the one of several words."""
+    """The question among the words behind the verb: the first of several words, or the value of an option."""
     plain: list[str] = []
+    valued: list[str] = []
     skip = False
     for word in words:
-        is_redirection = bool(_REDIRECTIONS.match(word))
-        if not (skip or is_redirection or word.startswith("-") or _VARIABLE.fullmatch(word)):
-            plain.append(word.strip())
+        is_redirection = bool(_REDIRECTIONS.match(word)) and word != "<<<"
+        if not (skip or is_redirection or _VARIABLE.search(word)):
+            _, _, value = word.partition("=")
+            is_option = word.startswith("-")
+            (valued if is_option else plain).append((value if is_option else word).strip())
         skip = is_redirection
-    several = [word for word in plain if " " in word]
-    return several[0] if several else ""
+    return next((word for word in (*plain, *valued) if " " in word), "")
 
 
 def arguments_of(text: object) -> dict[str, Any]:

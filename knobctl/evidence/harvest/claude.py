@@ -57,7 +57,7 @@ def _wanted(names: Names, calls: Calls) -> Callable[[Line], bool]:
 
     def wanted(line: Line) -> bool:
         if line.holds(b'"tool_result"'):
-            return bool(calls.waiting) and any(line.holds(call.encode()) for call in calls.waiting)
+            return calls.may_answer(line)
         if line.holds(b'"tool_use"'):
             return any(map(line.holds, asks))
         return line.holds(b'"user"')

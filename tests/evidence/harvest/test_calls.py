@@ -61,6 +61,40 @@ def test_what_only_looks_like_asking_gives_none(command: object) -> None:
     assert questions_in(command, NAMES) == []
 
 
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "sudo -u bob {}", "timeout 30 {}", "nice -n 10 {}", "stdbuf -oL {}", "uv run --with x {}",
+        "docker exec -it c {}", "ssh host {}", "xargs -n1 {}", "if {}; then echo; fi", "while {}; do :; done",
+        "for i in 1 2; do {}; done", "{{ {}; }}", "! {}", 'x="$({})"', "# don't worry\n{}",
+        "cat <<EOF\nit's\nEOF\n{}", "export A=b; {}", "time {}",
+    ],
+)  # fmt: skip
+def test_what_stands_around_a_command_hides_no_question(frame: str) -> None:
+    """Keywords of the shell, what starts a program, comments, and data in between."""
+    assert questions_in(frame.format(f'ask query "{WHAT}"'), NAMES) == [WHAT]
+
+
+@pytest.mark.parametrize("command", [f'ask query --text="{WHAT}"', f'ask query <<< "{WHAT}"'])
+def test_a_question_may_be_the_value_of_an_option_or_the_input(command: str) -> None:
+    """It is asked all the same."""
+    assert questions_in(command, NAMES) == [WHAT]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f'cat > f <<E\nask query "{WHAT}"\nE',
+        f'ask import query "{WHAT}"',
+        'ask query "${Q} and what else?"',
+        f'# ask query "{WHAT}"',
+    ],
+)
+def test_data_and_other_verbs_and_what_a_variable_completes_ask_nothing(command: str) -> None:
+    """What a here-document holds was written, not asked; what a variable holds is not known."""
+    assert questions_in(command, NAMES) == []
+
+
 def test_every_question_of_a_chain_is_found() -> None:
     """The second command of a line asks too."""
     command = "ask query 'What is one thing?' && ask query 'What is the other?'"
