@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
 from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -84,17 +83,6 @@ class DraftFolder:
                     hint="it is lost when this session ends",
                 ) from error
             self._seen[draft.tenant] = content
-
-    def tenants(self) -> list[str]:
-        """The tenants of this engine that have a draft; what cannot be read is passed over."""
-        found = []
-        with suppress(OSError):
-            for path in sorted(self._folder.glob(f"{self._digest(self._engine)}-*.json")):
-                with suppress(InputError):
-                    content = self._read(path)
-                    if content is not None:
-                        found.append(read_draft(content, str(path)).tenant)
-        return sorted(found)
 
     def _path(self, tenant: str) -> Path:
         return self._folder / f"{self._digest(self._engine)}-{self._digest(tenant)}.json"

@@ -185,10 +185,6 @@ class SessionWorkplace:
         with self.log.noting(Kind.FILE, f"draft of {draft.tenant}"):
             self._drafts.keep(draft)
 
-    def drafted(self) -> Sequence[str]:
-        """See `Workplace.drafted`."""
-        return self._drafts.tenants()
-
     def keep_text(self, tenant: str, text: bytes) -> KeptText:
         """See `Workplace.keep_text`."""
         from knobctl.cli.editors import keep_text
@@ -200,8 +196,11 @@ class SessionWorkplace:
         from knobctl.cli.editors import editor_command, run_editor
 
         command = editor_command()
-        with self.log.noting(Kind.EDITOR, shlex.join((*command, str(kept.path)))):
-            run_editor(command, kept.path)
+        try:
+            with self.log.noting(Kind.EDITOR, shlex.join((*command, str(kept.path)))):
+                run_editor(command, kept.path)
+        except KeyboardInterrupt as error:
+            raise RefusedError("the editor was interrupted; nothing was taken from it") from error
 
     def write_file(self, edit: FileEdit) -> None:
         """See `Workplace.write_file`."""

@@ -125,9 +125,6 @@ class Workplace(Protocol):
     def keep_draft(self, draft: Draft) -> None:
         """Write a draft down; one in which nothing is edited is taken away."""
 
-    def drafted(self) -> Sequence[str]:
-        """The tenants of this engine that have a draft."""
-
     def keep_text(self, tenant: str, text: bytes) -> KeptText:
         """Put a text where an editor finds it."""
 

@@ -49,7 +49,7 @@ def test_an_emptied_draft_is_taken_away(tmp_path: Path) -> None:
     draft = drafted()
     folder.keep(draft)
     folder.keep(draft.undo()[0])
-    assert folder_in(tmp_path).tenants() == ["acme"]
+    assert len(list((tmp_path / "drafts").iterdir())) == 1
     folder.keep(Draft(engine=ENGINE, tenant="acme", begun=draft.begun))
     assert list((tmp_path / "drafts").iterdir()) == []
 
@@ -81,7 +81,6 @@ def test_a_damaged_file_is_said_so_and_left(tmp_path: Path) -> None:
     folder = folder_in(tmp_path)
     with pytest.raises(InputError, match="cannot be read"):
         folder.find("acme")
-    assert folder.tenants() == []
     assert len(path.read_bytes()) == 40
 
 

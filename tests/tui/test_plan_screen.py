@@ -68,7 +68,7 @@ def test_nothing_is_pushed_before_all_is_acknowledged(desk: Desk) -> None:
         tenant = await planner.open()
         assert tenant.draft is not None
         assert tenant.draft.is_empty
-        assert planner.app.workplace.drafted() == []
+        assert planner.app.workplace.draft("acme") is None
 
     planning(desk, act)
     assert desk.knobs("acme") == {"retrieval_min_score": 0.45, "mmr_lambda": 0.7}

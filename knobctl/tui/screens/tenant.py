@@ -37,7 +37,6 @@ class View(NamedTuple):
     judgement: Judgement
     rows: list[KnobRow]
     detail: list[Line]
-    knob: str
     width: int
 
 
@@ -123,7 +122,7 @@ class TenantScreen(TenantEditing):
             shown = knob if name else rows[0].knob
             locked = lock_words(shown, clearance)
             detail = detail_lines(judge, judgement, shown, width=width - 1, locked=locked)
-            return View(judgement, rows, detail, shown.name, width)
+            return View(judgement, rows, detail, width)
 
         self.ask("judge", view, lambda view: self._seen(judge, view))
 
