@@ -18,7 +18,7 @@ from knobctl.tui.ui import tell
 from knobctl.tui.working import begun
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from textual.timer import Timer
 
@@ -43,6 +43,19 @@ class Begun:
     repository: Repository
     is_whole: bool = True
     """Whether all of them are read; if not, some come before that, to be replaced."""
+
+
+def _kept(opened: Callable[[], Repository]) -> Repository:
+    """Open what is kept as long as the session: it is not looked through for garbage, which stops all that draws."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        repository = opened()
+        gc.freeze()
+    finally:
+        if was_on:
+            gc.enable()
+    return repository
 
 
 class FleetReading:
@@ -107,7 +120,7 @@ class FleetReading:
         from knobctl.tui.fleet_steps import row_steps, rows_so_far
 
         workplace, seen = self._screen.workplace, 0
-        opened = begun(workplace.repository)
+        opened = begun(lambda: _kept(workplace.repository))
         while not wait((opened,), timeout=WAIT_S).done:
             opening = workplace.begun()
             if opening is None:
@@ -119,8 +132,6 @@ class FleetReading:
             seen, chunk = rows_so_far(opening, seen)
             yield chunk
         repository = opened.result()
-        # What is kept as long as the session is not looked through again and again for garbage.
-        gc.freeze()
         yield Begun(repository)
         yield from row_steps(repository)
 

@@ -6,8 +6,9 @@ Measured in a real terminal (tmux, 80x24): how soon after the first picture all 
 after a key of the filter the list is repainted, and what the program takes of memory. What a look at the
 screen takes is part of all of these; it is printed too. And without a terminal, as nothing else can be seen
 there: the longest time that the loop which draws did not get its turn while rows, verdicts and live sets
-are read, beside the longest that a process which only sleeps was kept waiting at that time. The engine is
-served by a process of its own.
+are read. It is counted in seconds of a processor that the program itself took meanwhile: what other programs
+take of the machine is no freeze of ours, and is printed beside it, as the longest that a process which only
+sleeps was kept waiting. The engine is served by a process of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tests.benchmarks.live import filled
 from tests.benchmarks.plan import KINDS, repository, run
@@ -141,8 +142,12 @@ def _freezes(root: Path, home: Path, options: list[str]) -> None:
     )
     stop.set()
     noise = here.recv()
-    for what, worst in json.loads(done.stdout.splitlines()[-1]).items():
-        print(line(f"the loop's longest wait, {what}, s", worst, FREEZE_S))
+    for what, told in json.loads(done.stdout.splitlines()[-1]).items():
+        print(line(f"the loop's longest wait, {what}, s of a processor", told["busy"], FREEZE_S))
+        print(
+            f"{'':12}by the clock {told['wait']:.3f} s; all of it took {told['taken']:.2f} s, "
+            f"{told['own']:.2f} s of a processor"
+        )
     print(f"{'':12}a process that only sleeps was kept waiting {noise:.3f} s at the most")
 
 
@@ -166,15 +171,15 @@ async def _inside(root: str, engine: str, token: str) -> None:
 
     os.chdir(root)
     sys.setswitchinterval(TURN_S)
-    waits: list[tuple[float, float]] = []
+    waits: list[_Wait] = []
 
     async def beat() -> None:
-        before = time.perf_counter()
+        before, busy = time.perf_counter(), time.process_time()
         while True:
             await asyncio.sleep(BEAT_S)
-            now = time.perf_counter()
-            waits.append((now, now - before - BEAT_S))
-            before = now
+            now, taken = time.perf_counter(), time.process_time()
+            waits.append(_Wait(now, now - before - BEAT_S, taken - busy))
+            before, busy = now, taken
 
     settings = Settings(command="tui", engine=engine, token_file=Path(token))
     with Session(settings) as session:
@@ -183,23 +188,46 @@ async def _inside(root: str, engine: str, token: str) -> None:
             place = app.screen
             assert isinstance(place, FleetScreen)
             beats = asyncio.create_task(beat())
-            start = time.perf_counter()
+            times = [_Time.now()]
             while place.reading.is_reading_rows:
                 await asyncio.sleep(BEAT_S)
-            rows = time.perf_counter()
+            times.append(_Time.now())
             while not place.reading.is_done:
                 await asyncio.sleep(BEAT_S)
-            end = time.perf_counter()
+            times.append(_Time.now())
             beats.cancel()
-    spans = {"rows": (start, rows), "verdicts and live sets": (rows, end)}
-    print(
-        json.dumps(
-            {
-                what: max(wait for at, wait in waits if since <= at <= until)
-                for what, (since, until) in spans.items()
-            }
-        )
-    )
+    told = zip(("rows", "verdicts and live sets"), times[:-1], times[1:], strict=True)
+    print(json.dumps({what: _told(waits, since, until) for what, since, until in told}))
+
+
+class _Wait(NamedTuple):
+    """From one turn of the loop to the next."""
+
+    at: float
+    wait: float
+    """By the clock, longer than was asked for."""
+    busy: float
+    """What the program took of a processor meanwhile."""
+
+
+class _Time(NamedTuple):
+    clock: float
+    own: float
+
+    @classmethod
+    def now(cls) -> _Time:
+        """The clock, and what the program took of a processor so far."""
+        return cls(time.perf_counter(), time.process_time())
+
+
+def _told(waits: list[_Wait], since: _Time, until: _Time) -> dict[str, float]:
+    during = [one for one in waits if since.clock <= one.at <= until.clock]
+    return {
+        "wait": max(one.wait for one in during),
+        "busy": max(one.busy for one in during),
+        "taken": until.clock - since.clock,
+        "own": until.own - since.own,
+    }
 
 
 if __name__ == "__main__":
