@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from knobctl.changes.plan import plan_tenant
+from knobctl.checks.evidence_files import evidence_digest
 from knobctl.engine.reading import read_arriving
 from knobctl.errors import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from knobctl.changes.plan import TenantPlan
     from knobctl.documents.model import Document, Effective
     from knobctl.documents.repository import Repository
     from knobctl.engine.interface import Engine, LiveSet
@@ -33,6 +36,8 @@ class Arriving:
         """By tenant, the canonical set that the engine holds."""
         self.changing: dict[str, Effective] = {}
         """By tenant that live does not hold as its documents want it, what these come to."""
+        self.planned: list[TenantPlan] = []
+        """What is planned for each of them; nothing is said of it yet."""
         self.staying: dict[str, str | None] = {}
         """By each of the others, the revision."""
 
@@ -53,5 +58,17 @@ class Arriving:
             if repository.wants(document, found.knobs):
                 self.staying[tenant] = found.revision
             else:
-                self.changing[tenant] = repository.effective(document)
+                self._change(found, document)
             yield document
+
+    def _change(self, live: LiveSet, document: Document) -> None:
+        root, effective = self._repository.root, self._repository.effective(document)
+        self.changing[live.tenant] = effective
+        planned = plan_tenant(
+            effective.catalogue,
+            live,
+            effective.desired,
+            document=document,
+            evidence={path: evidence_digest(root, path) for path in document.evidence},
+        )
+        self.planned.append(planned)

@@ -6,15 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from knobctl.changes.arriving import Arriving
-from knobctl.changes.plan import Plan, TenantPlan, plan_tenant, schema_digest
-from knobctl.checks.evidence_files import evidence_digest
+from knobctl.changes.plan import Plan, TenantPlan, schema_digest
 from knobctl.documents.garbage import collector_paused
 from knobctl.errors import InputError, UsageError
 from knobctl.finding import Finding, Severity
 from knobctl.text import count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import date
 
     from knobctl.changes.limits import Limits
@@ -174,7 +173,7 @@ def prepare(  # noqa: PLR0913  each is one thing that only the caller knows
         schema_digest=schema_digest(repository.catalogue),
         managed=managed,
         limits=limits,
-        tenants=_tenants(repository, live, effective, hazards),
+        tenants=_told(arriving.planned, hazards),
         unchanged=len(arriving.staying),
         staying=arriving.staying,
         hazards=tuple(hazards.get(None, ())),
@@ -205,23 +204,9 @@ def hazards_of(report: Report) -> Mapping[str | None, list[Finding]]:
     return found
 
 
-def _tenants(
-    repository: Repository,
-    live: Mapping[str, LiveSet],
-    effective: Mapping[str, Effective],
-    hazards: Mapping[str | None, list[Finding]],
+def _told(
+    planned: Iterable[TenantPlan], hazards: Mapping[str | None, list[Finding]]
 ) -> tuple[TenantPlan, ...]:
-    planned = [
-        plan_tenant(
-            repository.catalogue,
-            live[tenant],
-            resolved.desired,
-            document=resolved.document,
-            hazards=tuple(hazards.get(tenant, ())),
-            evidence={
-                path: evidence_digest(repository.root, path) for path in resolved.document.evidence
-            },
-        )
-        for tenant, resolved in effective.items()
-    ]
-    return tuple(sorted(planned, key=lambda tenant: tenant.tenant))
+    """What is planned with what the checks say of it, by tenant."""
+    told = [replace(one, hazards=tuple(hazards.get(one.tenant, ()))) for one in planned]
+    return tuple(sorted(told, key=lambda tenant: tenant.tenant))
