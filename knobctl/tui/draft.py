@@ -212,11 +212,6 @@ class Understood(NamedTuple):
     strangers: tuple[str, ...] = ()
     """Edited knobs that the schema does not have (any more)."""
 
-    @property
-    def is_sound(self) -> bool:
-        """Whether all that was typed are values."""
-        return not (self.faults or self.strangers)
-
 
 def understand(draft: Draft, catalogue: Catalogue) -> Understood:
     """Read what was typed."""

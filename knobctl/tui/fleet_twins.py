@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from knobctl.tui.fleet import Fleet
-
-_MANY: Final = 50
-"""So many files are named; of more the folder is."""
-
 
 def twin_of(
     fleet: Fleet, marked: Sequence[int], words: Sequence[str], *, path: str, typed: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from rich.cells import cell_len, set_cell_size
-from rich.text import Text as RichText
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Button, Input, OptionList, Static
@@ -66,11 +65,6 @@ def line(*parts: Part) -> Content:
 def lines(*each: Content) -> Content:
     """Put lines under one another."""
     return Content("\n").join(each)
-
-
-def cell(text: str, style: str = "") -> RichText:
-    """A cell of a `DataTable`, which reads markup in every plain string."""
-    return RichText(shown(text).replace("\n", "\\n"), style=style, no_wrap=True, end="")
 
 
 def fitted(text: str, width: int, *, right: bool = False) -> str:

@@ -376,7 +376,7 @@ def test_a_hostile_fleet_is_shown_and_drives_nothing(desk: Desk) -> None:
     async def act(person: Person) -> None:
         screen = fleet_of(person)
         for row in screen.table.view[::2]:
-            screen.table.go_to(row)
+            screen.table.move(screen.table.view.index(row))
             screen.show_look(await asyncio.to_thread(screen.reading.look, row))
             await person.pilot.pause()
             for strip in strips(person.app):

@@ -378,7 +378,7 @@ class FleetScreen(Listing):
         """Remember whom somebody opens, by a line or by its name."""
         screen = self.app.screen
         if isinstance(screen, Place) and screen.PLACE == TENANT:
-            self._opened = str(getattr(screen, "tenant", ""))
+            self._opened = screen.tenant
 
     def moved(self, push: Push) -> None:
         """Look again at a tenant that was pushed meanwhile."""

@@ -390,10 +390,11 @@ class PlanScreen(Place):
         from knobctl.tui.screens.push import PushScreen
 
         assert self._planned is not None
-        push = Push(found=self._planned.found, said=as_said(self._sorted()), draft=self.draft)
+        push = Push(found=self._planned.found, said=as_said(self._looked_at()), draft=self.draft)
         self.is_open = False
         self.knobctl.pushes.begin(push)
         self.app.switch_screen(PushScreen(push, self._changed))
 
-    def _sorted(self) -> list[Concern]:
+    def _looked_at(self) -> list[Concern]:
+        """What was acknowledged, in its order."""
         return [one for one in self._concerns if one in self._acknowledged]

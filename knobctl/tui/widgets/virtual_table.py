@@ -160,11 +160,6 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         self._look_at_cursor()
         self.post_message(self.Moved(self.row))
 
-    def go_to(self, row: int) -> None:
-        """Put the cursor on a row, where it is shown."""
-        if row in self.view:
-            self.move(self.view.index(row))
-
     def redraw(self) -> None:
         """Draw what is seen anew: something else is known of it."""
         self.refresh()
