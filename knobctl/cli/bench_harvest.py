@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from knobctl.evidence.harvest.asked import Census
     from knobctl.evidence.harvest.earlier import Earlier
     from knobctl.evidence.harvest.harvesting import HeldOut, Wanted
+
+
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
+_LATEST_S: Final = 250_000_000_000
+"""A disk can hold later times than there are dates."""
 
 
 def _places(
@@ -93,7 +98,9 @@ def harvest(
 
     with Session(settings, engine=False) as session:
         bench = settings_of(session)
-        path = output_ or heldout_path(session, bench)
+        path = output_.expanduser() if output_ else heldout_path(session, bench)
+        if path.exists() and not path.is_file():
+            raise UsageError(f"--output {path} is no file, and a held-out set is read and added to")
         refuse_in_work_tree(path, allowed=allow_in_repo)
         wanted = Wanted(names=bench.names, prompts=not no_prompts, since=since, project=project)
         census, held = _harvested(session, places or _homes(), wanted, path)
@@ -185,7 +192,7 @@ def _read_all(
                         kind,
                         wanted,
                         census,
-                        modified_at=datetime.fromtimestamp(about.st_mtime, UTC),
+                        modified_at=_EPOCH + timedelta(seconds=min(about.st_mtime, _LATEST_S)),
                     ):
                         held.add(question)
                     earlier.note(name, about)
@@ -200,4 +207,6 @@ def _found(kind: str, place: Path) -> list[Path]:
 
     if not place.exists():
         raise UsageError(f"--from {kind}={place}: there is nothing at this place")
+    if not (place.is_file() or place.is_dir()):
+        raise UsageError(f"--from {kind}={place}: it is neither a file nor a folder")
     return list(transcripts(kind, place))

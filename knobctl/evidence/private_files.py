@@ -19,7 +19,8 @@ def refuse_in_work_tree(path: Path, *, allowed: bool) -> None:
     """Refuse a place from which a commit could carry private text away.
 
     A `.git` of any kind above it is enough: the folder of a repository, the file of a linked work
-    tree. Links are followed first.
+    tree. Links are followed first; where it is a link itself, it is replaced, so its own place counts
+    as well as the one that it leads to.
 
     Args:
         path: What is to be written.
@@ -30,7 +31,7 @@ def refuse_in_work_tree(path: Path, *, allowed: bool) -> None:
     """
     if allowed:
         return
-    for folder in path.expanduser().resolve().parents:
+    for folder in (*path.parent.resolve().joinpath(path.name).parents, *path.resolve().parents):
         if (folder / ".git").exists() or folder.name == ".git":
             raise RefusedError(
                 f"{visible(str(path))} lies in the Git work tree {visible(str(folder))}, and it can hold what people asked.",

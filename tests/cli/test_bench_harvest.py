@@ -263,3 +263,83 @@ def test_memory_does_not_grow_with_the_transcripts(tmp_path: Path, megabytes: in
     assert peak_kib < 100_000_000 // 1024, f"{peak_kib >> 10} MiB"
     assert len(questions_of(out)) == asked
     session.unlink()
+
+
+def test_a_link_is_no_way_into_a_work_tree(knobctl: Knobctl, sessions: Path) -> None:
+    """A link is replaced where it lies, and a tilde that no shell expanded names the home, not a folder."""
+    subprocess.run(["git", "init", "-q"], cwd=knobctl.folder, check=True)
+    outside = knobctl.folder.with_name("outside.jsonl")
+    (knobctl.folder / "link.jsonl").symlink_to(outside)
+    done = knobctl("bench", "harvest", "--from", f"claude={sessions}", "--output", "link.jsonl")
+    assert done.code == 6
+    assert (knobctl.folder / "link.jsonl").is_symlink()
+    home = knobctl.folder.with_name("home")
+    done = knobctl(
+        "bench",
+        "harvest",
+        "--from",
+        f"claude={sessions}",
+        "--output",
+        "~/set.jsonl",
+        HOME=str(home),
+    )
+    assert done.code == 0, done.err
+    assert questions_of(home / "set.jsonl") == [ASKED]
+    assert not (knobctl.folder / "~").exists()
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "pipe"])
+def test_what_is_neither_file_nor_folder_is_no_place(
+    knobctl: Knobctl, sessions: Path, place: str
+) -> None:
+    """A set that is empty for that reason would look like one of nobody's questions."""
+    os.mkfifo(knobctl.folder / "pipe")
+    read = knobctl("bench", "harvest", "--from", f"lines={place}", "--output", "set.jsonl")
+    assert (read.code, "neither a file nor a folder" in read.err) == (2, True)
+    written = knobctl("bench", "harvest", "--from", f"claude={sessions}", "--output", place)
+    assert (written.code, "is no file" in written.err) == (2, True)
+
+
+HOSTILE = [
+    {"type": ["user"], "message": {"content": []}},
+    {"type": {"a": "user"}, "payload": {"type": ["user"], "role": "user"}},
+    {"type": "response_item", "payload": {"type": "function_call", "name": ["shell"], "arguments": 5, "user": 1}},
+    {"type": "user", "message": {"content": [5, None, {"type": "text", "text": 7}, {"type": "text"}]}},
+    {"type": "user", "timestamp": 9e99, "message": {"content": 5}},
+    {"type": "user", "timestamp": "0001-01-01T00:00:00+23:59", "message": {"content": ASKED}},
+    {"type": "assistant", "message": {"content": [
+        {"type": "tool_use", "id": "\ud800", "name": "mcp__notes__query", "input": {"question": "What \ud800 is it?"}},
+        {"type": "tool_use", "id": {}, "name": ["mcp__notes__query"], "input": {"question": "no"}},
+        {"type": "tool_use", "name": "Bash", "input": {"command": {"a": "notes query"}}},
+    ]}},
+    {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "\ud800", "content": "ok"}]}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "kind", ["claude", "codex", "gemini", "aider", "lines", "jsonl", "csv", "log"]
+)
+def test_no_line_ends_a_run(knobctl: Knobctl, kind: str) -> None:
+    """Other types than expected, half characters, binary, loops of links, names of several lines."""
+    folder = knobctl.folder.with_name("odd")
+    folder.mkdir()
+    lines = "".join(f"{json.dumps(one)}\n" for one in HOSTILE)
+    raw = b"\0" * 99 + os.urandom(9_000) + b"\n" + lines.encode() + b'["user"' * 3_000 + b"\n{"
+    for name in ("rollout-\n.jsonl", "session-.json", ".aider.chat.history.md", "q.txt", "q.csv"):
+        (folder / name).write_bytes(raw)
+    (folder / "rollout-far.jsonl").write_text(_prompt(ASKED))
+    os.utime(folder / "rollout-far.jsonl", (1 << 40, 1 << 40))
+    (folder / "loop").symlink_to(folder)
+    (folder / "rollout-self.jsonl").symlink_to("rollout-self.jsonl")
+    os.mkfifo(folder / "rollout-pipe.jsonl")
+    done = knobctl(
+        "bench",
+        "harvest",
+        "--from",
+        f"{kind}={folder}",
+        "--output",
+        "set.jsonl",
+        "--since",
+        "2020-01-01",
+    )
+    assert done.code == 0, done.err

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PATTERN: Final = "rollout-*.jsonl"
-_SHELLS: Final = frozenset(
-    {"shell", "exec_command", "local_shell", "container.exec", "shell_command"}
-)
+_SHELLS: Final = ("shell", "exec_command", "local_shell", "container.exec", "shell_command")
 
 
 def read(path: Path, names: Names, census: Census) -> Iterator[Asked]:
@@ -27,7 +25,7 @@ def read(path: Path, names: Names, census: Census) -> Iterator[Asked]:
         at = time_of(record.get("timestamp"))
         payload = record.get("payload")
         item = payload if isinstance(payload, dict) else record
-        if record.get("type") in {"event_msg", "compacted", "session_meta", "turn_context"}:
+        if record.get("type") in ("event_msg", "compacted", "session_meta", "turn_context"):
             continue  # an event repeats what stands in an item
         if item.get("type") == "message" and item.get("role") == "user":
             for text in texts_of(item.get("content")):
