@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from knobctl.tui.fleet import Fleet
 
+
 def twin_of(
     fleet: Fleet, marked: Sequence[int], words: Sequence[str], *, path: str, typed: str
 ) -> str:
