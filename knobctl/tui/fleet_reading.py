@@ -34,6 +34,8 @@ OFTEN_S: Final = 15.0
 SHARE: Final = 20
 """Reading live takes at most one part in so many of the time."""
 WAIT_S: Final = 0.2
+FEW: Final = 2_000
+"""So many documents are read in a moment: rows that are half known would only flicker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ class FleetReading:
         opened = begun(lambda: _kept(workplace.repository))
         while not wait((opened,), timeout=WAIT_S).done:
             opening = workplace.begun()
-            if opening is None:
+            if opening is None or max(opening.listed, opening.files) < FEW:
                 yield "reading"
                 continue
             if not seen:
