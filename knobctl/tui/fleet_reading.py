@@ -130,7 +130,8 @@ class FleetReading:
                 continue
             if not seen:
                 yield Begun(opening, is_whole=False)
-            yield f"read {opening.files:,} of {max(opening.listed, opening.files):,}"
+            if opening.listed:
+                yield f"read {opening.files:,} of {max(opening.listed, opening.files):,}"
             seen, chunk = rows_so_far(opening, seen)
             yield chunk
         repository = opened.result()
