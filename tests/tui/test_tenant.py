@@ -195,6 +195,8 @@ def test_unset_revert_and_the_engines_value(desk: Desk) -> None:
         assert screen(person).edited == ("gate_expanded_floor",)
         await person.say("revert gate_expanded_floor")
         assert screen(person).edited == ()
+        await person.press("e", "enter")
+        assert len(entries(person)) == 0
         await person.say("edit nonsense")
         assert "'nonsense' is no knob" in person.told
 

@@ -56,6 +56,8 @@ class TenantEditing(Place):
         self._is_kept, self._keeping = True, Lock()
         self.typing: str | None = None
         """What stands in the field; None where nobody types."""
+        self._stood = ""
+        """What stood there when it was opened."""
 
     def draw(self) -> None:
         """Judge what stands there now, and draw what is known."""
@@ -90,24 +92,12 @@ class TenantEditing(Place):
         if action.id != "editor" and self.judge.troubles and action.danger is not Danger.VIEW:
             trouble = self.judge.troubles[0]
             return f"{self.tenant} cannot be edited here: {trouble.message}; o opens its file"
-        if action.id in _OF_A_KNOB:
-            return self._refusal_of_knob(action)
+        if (
+            action.id in _OF_A_KNOB
+        ):  # what a knob itself stands against, its action says: it may be named
+            unknown = action.id == "take_live" and self.live is None
+            return "it is not known what the engine holds" if unknown else None
         return self._refusal_of_draft(action) or super().refusal(action)
-
-    def _refusal_of_knob(self, action: Action) -> str | None:
-        row = self.query_one(KnobTable).row
-        knob = row.knob if row else None
-        if knob is None:
-            return "there is no knob under the cursor"
-        if locked := lock_words(knob, self.clearance):
-            return locked
-        if action.id == "next_value" and not knob.choices:
-            return f"{knob.name} is a number: e edits it, + and - step"
-        if action.id in {"more", "less"} and knob.choices:
-            return f"{knob.name} has a few values: Space takes the next one"
-        if action.id == "take_live" and self.live is None:
-            return "it is not known what the engine holds"
-        return None
 
     def _refusal_of_draft(self, action: Action) -> str | None:
         assert self.draft is not None
@@ -162,18 +152,15 @@ class TenantEditing(Place):
 
         Raises:
             UsageError: If there is none of that name.
+            RefusedError: If the caller may not edit it.
         """
         assert self.judge is not None
         table = self.query_one(KnobTable)
-        if name:
-            found = knob_named(self.judge.catalogue, name)
-            if locked := lock_words(found, self.clearance):
-                raise RefusedError(locked)
-            table.choose(found.name, quietly=True)
-            return found
-        if table.row is None:
-            raise UsageError("there is no knob under the cursor")
-        return table.row.knob
+        found = knob_named(self.judge.catalogue, name or table.knob)
+        if locked := lock_words(found, self.clearance):
+            raise RefusedError(locked)
+        table.choose(found.name, quietly=True)
+        return found
 
     def _put(self, knob: Knob, entry: Entry, *, by_step: bool = False) -> None:
         assert self.draft is not None
@@ -212,7 +199,7 @@ class TenantEditing(Place):
         knob = self._knob(name)
         in_force = self.judge.catalogue.effective(self.judgement.understood.desired)[knob.name]
         text = self._text_of(knob)
-        self.typing = text
+        self.typing = self._stood = text
         self.add_class("-typing")
         self.query_one(KnobField).begin(knob, text, in_force)
         self.draw()
@@ -229,7 +216,7 @@ class TenantEditing(Place):
         knob = self.query_one(KnobField).knob
         self._end_typing()
         text = event.text.strip()
-        if knob and text:
+        if knob and text and text != self._stood:
             self._put(knob, text)
         else:
             self.draw()
@@ -296,10 +283,16 @@ class TenantEditing(Place):
         self._put(knob, UNSET if value is None else spelled(value))
 
     def action_next_value(self, name: str = "") -> None:
-        """Take the next value of a mode."""
+        """Take the next value of a mode.
+
+        Raises:
+            UsageError: If it is a number.
+        """
         assert self.judge is not None
         assert self.judgement is not None
         knob = self._knob(name)
+        if not knob.choices:
+            raise UsageError(f"{knob.name} is a number: e edits it, + and - step")
         now = str(self.judge.catalogue.effective(self.judgement.understood.desired)[knob.name])
         settable = knob.settable
         at = settable.index(now) + 1 if now in settable else 0
@@ -317,6 +310,8 @@ class TenantEditing(Place):
         assert self.judge is not None
         assert self.draft is not None
         knob = self._knob(name)
+        if knob.choices:
+            raise UsageError(f"{knob.name} has a few values: Space takes the next one")
         entry = self.draft.entry(knob.name)
         base = self.draft.begun.base.get(knob.name, knob.default)
         value = knob.default if entry is UNSET else base
