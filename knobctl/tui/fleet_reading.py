@@ -209,7 +209,7 @@ class FleetReading:
 
     def _all_judged(self) -> None:
         self._judged = ""
-        self._screen.look()
+        self._screen.take_news()
 
     # Live.
 
@@ -249,9 +249,9 @@ class FleetReading:
         took = perf_counter() - self._began_s
         self._every_s = max(OFTEN_S, SHARE * took)
         self._live_words = f"live every {self._every_s:.0f} s"
-        if self._has_strangers:  # they stand at the end so far
-            self._has_strangers = False
-            self._screen.sort_rows()
+        # Those without a document stand at the end so far.
+        self._screen.take_news(in_order=not self._has_strangers)
+        self._has_strangers = False
         self._later()
 
     def _no_live(self, error: KnobctlError) -> None:

@@ -143,6 +143,17 @@ class FleetScreen(Listing):
 
         self.ask("order", lambda: in_order(fleet, order, by_name(fleet, rows)), take)
 
+    def take_news(self, *, in_order: bool = True) -> None:
+        """Bring the rows into order again where what came decides it, and look again at the one under the cursor.
+
+        Args:
+            in_order: Whether the rows are in order by their names.
+        """
+        if not in_order or self._order is not ORDERS[0]:
+            self.sort_rows()
+        if self.is_current:
+            self.look()
+
     def draw_news(self) -> None:
         """Draw what has become known since this was called last."""
         news = (id(self.fleet), self.fleet.revision, self.reading.words)
