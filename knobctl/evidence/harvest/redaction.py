@@ -44,7 +44,7 @@ _FORMS: Final[tuple[tuple[str, str, str], ...]] = (
     (
         "url-credentials",
         "://",
-        r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@?#]{0,100}:(?P<secret>[^\s/@]{1,200})@",
+        r"\b[a-z][a-z0-9+.-]{1,20}://(?:[^\s:/@?#]{0,100}:(?P<secret>[^\s/]{1,200})@|(?P<only>(?=[^\s:/@?#]{0,99}\d)[^\s:/@?#]{16,200})@)",
     ),
     (
         "jwt",
@@ -59,7 +59,7 @@ _FORMS: Final[tuple[tuple[str, str, str], ...]] = (
     (
         "openai-api-key",
         "sk-",
-        r"\bsk-(?:proj|svcacct|admin|None)-[\w-]{20,}|(?<![\w-])sk-(?=[A-Za-z0-9]*\d)[A-Za-z0-9]{20,}",
+        r"\bsk-(?:proj|svcacct|admin|None|or-v\d)-[\w-]{20,}|(?<![\w-])sk-(?=[A-Za-z0-9]*\d)[A-Za-z0-9]{20,}",
     ),
     (
         "aws-access-key-id",
@@ -79,7 +79,7 @@ _FORMS: Final[tuple[tuple[str, str, str], ...]] = (
     (
         "gitlab-token",
         "gl",
-        r"\bgl(?:pat|dt|rt|ptt|ft|imt|agent|cbt|oas|soat)-[\w-]{16,}",
+        r"\bgl(?:pat|dt|rt|ptt|ft|imt|agent|cbt|oas|soat)-[\w-]{16,}(?:\.[\w.]{2,20})?",
     ),
     (
         "slack-token",
@@ -128,8 +128,91 @@ _FORMS: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "mailgun-key",
-        "key-",
-        r"\bkey-[0-9a-f]{32}\b",
+        "key- -",
+        r"\bkey-[0-9a-f]{32}\b|\b[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b",
+    ),
+    (
+        "mailchimp-key",
+        "-us",
+        r"\b[0-9a-f]{32}-us\d{1,2}\b",
+    ),
+    (
+        "paypal-token",
+        "access_token$",
+        r"\baccess_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}",
+    ),
+    (
+        "airtable-token",
+        "pat key",
+        r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}\b|\bkey(?=[a-z0-9]*[A-Z][a-z0-9]*[A-Z])(?=[A-Z0-9]*[a-z])[A-Za-z0-9]{14}\b",
+    ),
+    (
+        "asana-token",
+        "/",
+        r"\b\d/\d{16}(?:/\d{16})?:[0-9a-f]{32}\b",
+    ),
+    (
+        "cloudflare-key",
+        "v1.0-",
+        r"\bv1\.0-[0-9a-f]{24}-[0-9a-f]{100,}",
+    ),
+    (
+        "dynatrace-token",
+        "dt0",
+        r"\bdt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}",
+    ),
+    (
+        "onepassword-key",
+        "a3-",
+        r"\bA3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}\b",
+    ),
+    (
+        "infisical-token",
+        "st.",
+        r"\bst\.[0-9a-f]{24}\.[0-9a-f]{32}\.[0-9a-f]{32}",
+    ),
+    (
+        "razorpay-key",
+        "rzp_",
+        r"\brzp_(?:live|test)_[A-Za-z0-9]{14}",
+    ),
+    (
+        "scaleway-key",
+        "scw",
+        r"\bSCW(?=[A-Z]*\d)[A-Z0-9]{17}\b",
+    ),
+    (
+        "putty-key",
+        "private-mac private-lines",
+        r"(?i:Private-MAC):\s{0,3}(?P<secret>[0-9a-f]{40,})",
+    ),
+    (
+        "azure-client-secret",
+        "q~",
+        r"(?<![\w.~-])[\w.~-]{3}\dQ~[\w.~-]{31,34}",
+    ),
+    (
+        "password-digest",
+        "$2 $5$ $6$ $y$ $argon2",
+        r"\$(?:2[abxy]?|5|6|y|argon2i?d?)\$[\w.,=$+/-]{20,}",
+    ),
+    (
+        "vendor-token",
+        "gr1348941 sb_secret_ ltai pscale_ cfpat- duffel_ sha256~ ssws oy2 token-",
+        (
+            r"\b(?:(?:GR1348941|sb_secret_|LTAI|pscale_(?:tkn|pw|oauth)_|CFPAT-|duffel_(?:live|test)_|sha256~|SSWS 00)[\w-]{18,}"
+            r"|oy2[a-z0-9]{43}\b|token-[a-z0-9]{5}:[a-z0-9]{54}\b)"
+        ),
+    ),
+    (
+        "uuid-token",
+        "sdk- pat- access- api- token- secret-",
+        r"\b(?:sdk|pat|access|api|token|secret)-(?:[a-z0-9]{2,12}-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
+    ),
+    (
+        "prefixed-token",
+        "_ - :",
+        r"\b(?!(?:sha|md|commit|rev|hash|digest|etag|checksum|blob|tree|image|build)[\d_-])[A-Za-z][A-Za-z0-9]{1,11}(?:_[a-z]{2,8})?(?:_|(?<=pul)-|(?<=FLWSECK)-)(?:[0-9a-f]{32,}|(?=[a-z]{0,40}\d)[0-9a-z]{34,})(?![0-9A-Za-z])",
     ),
     (
         "twilio-key",
@@ -227,6 +310,41 @@ _FORMS: Final[tuple[tuple[str, str, str], ...]] = (
         r"(?i:\bauthorization[\"']?\s{0,3}:\s{0,3}[\"']?basic)\s{1,4}(?P<secret>[A-Za-z0-9+/=]{6,})",
     ),
     (
+        "authorization-header",
+        "authorization",
+        r"(?i:\b(?:proxy-)?authorization)[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:[A-Za-z]{2,20}\s{1,4})?(?P<secret>(?=[^\s\"']{0,200}\d)[\w.~+/=:-]{12,})",
+    ),
+    (
+        "key-header",
+        "-key -token",
+        r"(?i:\b[\w-]{1,40}-(?:key|token))[\"']?:\s{0,3}[\"']?(?P<secret>(?=[\w.~+/=-]{0,200}\d)[\w.~+/=-]{16,})",
+    ),
+    (
+        "query-credential",
+        "auth= key= code= sig= pwd= pass=",
+        r"[?&](?:auth|key|apikey|code|sig|pwd|pass)=(?P<secret>[\w.~%+/=-]{16,})",
+    ),
+    (
+        "curl-credentials",
+        "curl wget http",
+        r"(?i:\b(?:curl|https?|wget)\b[^\n|;]{0,200}\s(?:-u|--user|-a|--auth)[ =]?)[\"']?[^\s:\"']{1,60}:(?P<secret>[^\s\"']{4,200})",
+    ),
+    (
+        "client-password",
+        "mysql mariadb sshpass redis-cli",
+        r"\b(?:(?:mysql|mariadb)\w*\b[^\n|;]{0,200}\s-p|sshpass\s{1,4}-p\s{0,4}|redis-cli\b[^\n|;]{0,200}\s-a\s{1,4})[\"']?(?P<secret>[^\s\"']{4,200})",
+    ),
+    (
+        "netrc-password",
+        "password",
+        r"\blogin\s{1,4}\S{1,100}\s{1,4}password\s{1,4}(?P<secret>\S{4,200})",
+    ),
+    (
+        "told-password",
+        "passw passphrase",
+        r"(?i:\b(?:password|passphrase)\s{1,3}(?:is|was|=|to)\s{1,3})[\"'`]?(?P<secret>(?=\S{0,200}\d)(?=\S{0,200}[A-Z!@#$%^&*])[^\s\"'`?]{8,200})",
+    ),
+    (
         "cookie-header",
         "cookie",
         r"(?i:\b(?:set-)?cookie)\s{0,3}:\s{0,3}(?P<secret>[^\r\n]{8,})",
@@ -261,6 +379,8 @@ _REDACTED: Final = re.compile(r"\[redacted [a-z-]+\]")
 _HEX: Final = re.compile(r"(?:[0-9a-f]+|[0-9A-F]+)")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+_NAME: Final = re.compile(r"[A-Z]?[a-z]{3,}")
+_LONG: Final = 34
 _LEAST_BITS: Final = 3.5
 """Entropy of a character, in bits, from which a mixed run counts as drawn by lot."""
 
@@ -316,9 +436,20 @@ def _is_drawn(run: str) -> bool:
 def _is_drawn_part(part: str) -> bool:
     if len(part) < 16 or _HEX.fullmatch(part):
         return False
-    kinds = sum(bool(re.search(kind, part)) for kind in ("[a-z]", "[A-Z]", r"\d"))
-    words = _WORD.findall(part)
-    return kinds >= 3 and len(words) >= len(part) / 4 and _bits(part) >= _LEAST_BITS
+    lower, upper, digit = (re.search(kind, part) for kind in ("[a-z]", "[A-Z]", r"\d"))
+    size, words = len(part), len(_WORD.findall(part))
+    if lower and upper and digit:
+        is_mixed = words >= size / 4
+    elif lower and upper:
+        is_mixed = size >= 20 and words >= size / 3
+    else:  # one case: long, and going back and forth between letters and digits
+        is_mixed = bool(digit) and size >= _LONG and words >= size / 4
+    return is_mixed and not (upper and _is_of_words(part)) and _bits(part) >= _LEAST_BITS
+
+
+def _is_of_words(run: str) -> bool:
+    """Whether nearly all of it is words, as in a name put together of them."""
+    return sum(map(len, _NAME.findall(run))) >= 0.75 * len(run)
 
 
 def _is_drawn_whole(run: str) -> bool:
@@ -327,8 +458,11 @@ def _is_drawn_whole(run: str) -> bool:
     mixed = [
         part
         for part in parts
-        if re.search("[a-z]", part) and re.search("[A-Z]", part) and re.search(r"\d", part)
+        if all(re.search(kind, part) for kind in ("[a-z]", "[A-Z]", r"\d"))
+        and len(_WORD.findall(part)) >= len(part) / 4
     ]
+    if _is_of_words("".join(parts)):
+        return False
     return sum(map(len, mixed)) >= 16 and _bits(run) >= _LEAST_BITS + 0.5
 
 

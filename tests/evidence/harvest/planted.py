@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import string
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,6 +15,7 @@ LETTERS = string.ascii_letters + string.digits
 UPPER = string.ascii_uppercase + string.digits
 HEX = "0123456789abcdef"
 B64 = LETTERS + "+/"
+LOWER = string.ascii_lowercase + string.digits
 URL = LETTERS + "-_"
 
 
@@ -104,4 +106,57 @@ PLANTED: dict[str, tuple[str, Callable[[Random], str]]] = {
     "databricks-token": ("{}", lambda c: "dapi" + drawn(c, HEX, 32)),
     "docker-token": ("{}", lambda c: "dckr_pat_" + drawn(c, URL, 27)),
     "high-entropy": ("{}", lambda c: "aB3" + drawn(c, LETTERS, 45)),
+    "vendor-token": (
+        "{}",
+        lambda c: c.choice(["GR1348941", "sb_secret_", "CFPAT-", "pscale_pw_"]) + drawn(c, URL, 43),
+    ),
+    "prefixed-token": (
+        "{}",
+        lambda c: (
+            c.choice(["sbp_", "squ_", "bkua_", "sntryu_", "shippo_live_", "pul-"])
+            + drawn(c, HEX, 40)
+        ),
+    ),
+    "uuid-token": (
+        "{}",
+        lambda c: (
+            f"{c.choice(['sdk', 'pat-na1', 'access-production'])}-{UUID(int=c.getrandbits(128))}"
+        ),
+    ),
+    "mailgun-key": ("{}", lambda c: "-".join(drawn(c, HEX, size) for size in (32, 8, 8))),
+    "mailchimp-key": ("{}", lambda c: f"{drawn(c, HEX, 32)}-us{c.randint(1, 21)}"),
+    "paypal-token": (
+        "{}",
+        lambda c: f"access_token$production${drawn(c, LOWER, 16)}${drawn(c, HEX, 32)}",
+    ),
+    "airtable-token": ("{}", lambda c: f"pat{drawn(c, LETTERS, 14)}.{drawn(c, HEX, 64)}"),
+    "asana-token": ("{}", lambda c: f"1/{drawn(c, string.digits, 16)}:{drawn(c, HEX, 32)}"),
+    "cloudflare-key": ("{}", lambda c: f"v1.0-{drawn(c, HEX, 24)}-{drawn(c, HEX, 146)}"),
+    "dynatrace-token": ("{}", lambda c: f"dt0c01.{drawn(c, UPPER, 24)}.{drawn(c, UPPER, 64)}"),
+    "onepassword-key": (
+        "{}",
+        lambda c: "A3-" + "-".join(drawn(c, UPPER, size) for size in (6, 11, 5, 5, 5)),
+    ),
+    "infisical-token": ("{}", lambda c: "st." + ".".join(drawn(c, HEX, n) for n in (24, 32, 32))),
+    "razorpay-key": ("{}", lambda c: "rzp_live_" + drawn(c, LETTERS, 14)),
+    "scaleway-key": ("{}", lambda c: "SCW7" + drawn(c, UPPER, 16)),
+    "putty-key": ("Private-MAC: {}", lambda c: drawn(c, HEX, 64)),
+    "azure-client-secret": ("{}", lambda c: f"{drawn(c, LETTERS, 3)}8Q~{drawn(c, LETTERS, 34)}"),
+    "password-digest": (
+        "root:{}:19000",
+        lambda c: f"$6${drawn(c, LETTERS, 16)}${drawn(c, B64, 86)}",
+    ),
+    "authorization-header": ("Authorization: Token {}", lambda c: drawn(c, HEX, 40)),
+    "key-header": ("Ocp-Apim-Subscription-Key: {}", lambda c: drawn(c, HEX, 32)),
+    "query-credential": ("wss://feed.example.test/?auth={}", lambda c: drawn(c, HEX, 32)),
+    "curl-credentials": (
+        "curl -sS -u admin:{} https://ci.example.test",
+        lambda c: drawn(c, LETTERS, 12),
+    ),
+    "client-password": ("mysql -u root -p{} app", lambda c: drawn(c, LETTERS, 12)),
+    "netrc-password": (
+        "machine ci.example.test login bot password {}",
+        lambda c: drawn(c, LETTERS, 12),
+    ),
+    "told-password": ("the password is {}", lambda c: "A7" + drawn(c, LETTERS, 10)),
 }

@@ -58,6 +58,10 @@ def test_a_planted_secret_does_not_survive(kind: str, seed: int) -> None:
         "Which is right: knobctl.evidence.harvest.redaction or KnobctlEvidenceHarvestRedaction?",
         "Why does the secret: of good tea matter to the basic cookie recipe?",
         "Is 2026-09-20T10:00:01.000Z before 1758362401000000 nanoseconds or after it?",
+        "How is OAuth2ResourceServerAutoConfiguration of IPv4AddressRangeAllocatorV2Test used?",
+        "Does image_sha256_e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 exist?",
+        "Is curl -u user or mysql -u root -p app what asks for a password?",
+        "Is the password required for login, and is it $2 or $5 a seat?",
         "Does ACCELERATED_MOBILE_PAGES_2026 count as a feature flag for us?",
     ],
 )
