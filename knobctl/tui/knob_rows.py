@@ -16,13 +16,15 @@ from knobctl.tui.draft import Cause
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from knobctl.knobs import Knob
+    from knobctl.knobs import Catalogue, Knob
     from knobctl.tui.detail import Line
     from knobctl.tui.judging import Judgement, TenantJudge
     from knobctl.tui.ui import Role
 
 UNSET: Final = "-"
 """Stands where nothing is set; never looks like 0."""
+LATER: Final = "..."
+"""Stands where the answer is still awaited."""
 UNKNOWN: Final = "?"
 """Stands where nobody could be asked."""
 
@@ -85,7 +87,15 @@ def knob_rows(
             live=UNKNOWN if judge.now.live is None else _value(judge.now.live.get(knob.name)),
             effective=spelled(in_force[knob.name]),
         )
-        for knob in _by_group(judge)
+        for knob in _by_group(judge.catalogue)
+    ]
+
+
+def unread_rows(catalogue: Catalogue) -> list[KnobRow]:
+    """Make the rows of a tenant that is still being read: the knobs, and nothing said of them yet."""
+    return [
+        KnobRow(knob=knob, matter=QUIET, repo=LATER, draft=LATER, live=LATER, effective=LATER)
+        for knob in _by_group(catalogue)
     ]
 
 
@@ -94,9 +104,9 @@ def is_locked(knob: Knob, clearance: int | None) -> bool:
     return clearance is not None and knob.edit_clearance > clearance
 
 
-def _by_group(judge: TenantJudge) -> list[Knob]:
-    order = list(dict.fromkeys(knob.group for knob in judge.catalogue))
-    return sorted(judge.catalogue, key=lambda knob: order.index(knob.group))
+def _by_group(catalogue: Catalogue) -> list[Knob]:
+    order = list(dict.fromkeys(knob.group for knob in catalogue))
+    return sorted(catalogue, key=lambda knob: order.index(knob.group))
 
 
 def _matter(

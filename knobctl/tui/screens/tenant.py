@@ -12,7 +12,7 @@ from knobctl.text import count
 from knobctl.tui.actions import TENANT, bindings_of
 from knobctl.tui.detail import detail_lines
 from knobctl.tui.judging import Judgement, TenantJudge
-from knobctl.tui.knob_rows import KnobRow, knob_rows
+from knobctl.tui.knob_rows import KnobRow, knob_rows, unread_rows
 from knobctl.tui.screens.place import Place
 from knobctl.tui.screens.tenant_editing import TenantEditing
 from knobctl.tui.tenant_words import lock_words, state_lines
@@ -89,7 +89,10 @@ class TenantScreen(TenantEditing):
         """Read the tenant."""
         if not self.stands:
             return
-        self.query_one(KnobTable).focus()
+        table = self.query_one(KnobTable)
+        table.focus()
+        table.show(unread_rows(self.workplace.catalogue))
+        self.query_one("#titles", Words).update(table.head())
         self.query_one("#state", Words).update(line((f" reading {self.tenant} ...", "muted")))
         self.read()
 
@@ -107,6 +110,8 @@ class TenantScreen(TenantEditing):
         """Draw what is known, and judge what stands there now."""
         judge, draft = self.judge, self.trial
         if judge is None or draft is None:
+            if self.unread:
+                self.query_one(KnobTable).show(())
             self._draw_state()
             return
         table = self.query_one(KnobTable)
