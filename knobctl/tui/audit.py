@@ -173,15 +173,28 @@ def _rows(
             return
 
 
-def proof_text(verified: Sequence[Verified]) -> str:
-    """Say what chains prove: all of them unbroken, or the first trouble."""
+class Proof(NamedTuple):
+    """What the chains of events prove."""
+
+    is_unbroken: bool
+    words: str
+    """All of them unbroken, or the first trouble."""
+
+    @property
+    def headline(self) -> str:
+        """For the header."""
+        return "chain unbroken" if self.is_unbroken else "chain BROKEN"
+
+
+def proof_of(verified: Sequence[Verified]) -> Proof:
+    """Put into words what was proved of some tenants."""
     events = sum(one.events for one in verified)
     told = f"{count(events, 'event')} of {count(len(verified), 'tenant')}"
     broken = [one for one in verified if one.findings]
     if not broken:
-        return f"{told}: every chain is unbroken"
+        return Proof(True, f"{told}: every chain is unbroken")
     more = f", and {count(len(broken) - 1, 'other tenant')}" if len(broken) > 1 else ""
-    return f"{told}: BROKEN: {broken[0].findings[0].message}{more}"
+    return Proof(False, f"{told}: BROKEN: {broken[0].findings[0].message}{more}")
 
 
 def restored(draft: Draft, wanted: Mapping[str, Any], catalogue: Catalogue) -> Draft:

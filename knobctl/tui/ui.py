@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from textual.app import App
 
+    from knobctl.errors import KnobctlError
+
 Role: TypeAlias = Literal[
     "", "muted", "strong", "good", "warn", "error", "drift", "edited", "accent", "reverse"
 ]
@@ -65,6 +67,12 @@ def line(*parts: Part) -> Content:
 def lines(*each: Content) -> Content:
     """Put lines under one another."""
     return Content("\n").join(each)
+
+
+def error_lines(error: KnobctlError) -> list[Content]:
+    """An error where its answer would stand, and what to do about it."""
+    said = [line((f"x {error.message}", "error"))]
+    return [*said, line(error.hint)] if error.hint else said
 
 
 def fitted(text: str, width: int, *, right: bool = False) -> str:

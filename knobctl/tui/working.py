@@ -116,7 +116,7 @@ class Working(DOMNode):
         try:
             yield
         except KnobctlError as error:
-            (told or self._tell)(_words(error))
+            (told or self._tell)(words_of(error))
 
     @property
     def is_here(self) -> bool:
@@ -128,12 +128,12 @@ class Working(DOMNode):
             then(answer)
 
     def _fail(self, error: KnobctlError, failed: Callable[[KnobctlError], object] | None) -> None:
-        self._tell(_words(error))
+        self._tell(words_of(error))
         if failed and self.is_here:
             failed(error)
 
     def _fail_with(self, error: KnobctlError) -> None:
-        self._tell(_words(error))
+        self._tell(words_of(error))
 
     def _tell(self, text: str) -> None:
         from knobctl.tui.ui import tell
@@ -141,5 +141,6 @@ class Working(DOMNode):
         tell(self.app, text, "error")
 
 
-def _words(error: KnobctlError) -> str:
+def words_of(error: KnobctlError) -> str:
+    """An error in words, and what to do about it."""
     return f"{error.message}\n{error.hint or ''}".strip()

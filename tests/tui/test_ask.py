@@ -17,8 +17,9 @@ from knobctl.knobs import load_catalogue
 from knobctl.server.auth import local_caller
 from knobctl.server.opening import open_services
 from knobctl.server.retrieval.model import Text
+from knobctl.tui.answered import Answered
 from knobctl.tui.draft import Begun, Draft
-from knobctl.tui.screens.ask import VIEWS, Answered, AskScreen
+from knobctl.tui.screens.ask import VIEWS, AskScreen
 from knobctl.tui.screens.tenant import TenantScreen
 from knobctl.tui.ui import Field
 from knobctl.tui.widgets.virtual_table import VirtualTable

@@ -15,7 +15,7 @@ from knobctl.tui.audit import (
     Mine,
     found_by,
     left_out,
-    proof_text,
+    proof_of,
     read_rows,
     restored,
 )
@@ -92,12 +92,17 @@ def test_chains_are_proved_while_events_are_read() -> None:
     verifying = Verifying()
     found = read_rows(sound, MINE, goes_on=lambda _: True, verifying=verifying)
     assert not any(one.is_broken for one in found)
-    assert proof_text(verifying.verified()) == "4 events of 1 tenant: every chain is unbroken"
+    assert proof_of(verifying.verified()) == (
+        True,
+        "4 events of 1 tenant: every chain is unbroken",
+    )
     verifying = Verifying()
     sound[1]["reason"] = "another"
     found = read_rows(sound, MINE, goes_on=lambda _: True, verifying=verifying)
     assert [one.is_broken for one in found] == [False, False, True, False]
-    assert "4 events of 1 tenant: BROKEN: acme: event acme-1" in proof_text(verifying.verified())
+    proof = proof_of(verifying.verified())
+    assert not proof.is_unbroken
+    assert "4 events of 1 tenant: BROKEN: acme: event acme-1" in proof.words
 
 
 SETS = st.fixed_dictionaries(

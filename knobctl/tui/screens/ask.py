@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from textual.containers import Container, VerticalScroll
 
-from knobctl.changes.asking_both import ask_both
-from knobctl.changes.diff import diff_sets
 from knobctl.engine.interface import NotOfferedError
 from knobctl.engine.target import EMBEDDED
-from knobctl.report.sets import revision_words
-from knobctl.text import count, joined, spelled
+from knobctl.text import count
 from knobctl.tui.actions import ASK, bindings_of
+from knobctl.tui.answered import answered_both
 from knobctl.tui.asked import (
-    LIVE,
     MOST_ROWS,
-    SHIFTS,
     chunk_lines,
-    cosine_cell,
-    place_text,
-    ranks_text,
     rows_of,
-    score_cell,
     score_lines,
     steps_lines,
     verdict_lines,
 )
-from knobctl.tui.draft import understand
-from knobctl.tui.judging import TenantJudge
+from knobctl.tui.asked_lines import ChunkLines
 from knobctl.tui.screens.listing import Listing
-from knobctl.tui.ui import Field, Words, line, lines
-from knobctl.tui.widgets.virtual_table import Column, VirtualTable
+from knobctl.tui.ui import Field, Words, error_lines, line, lines
+from knobctl.tui.widgets.virtual_table import VirtualTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,80 +31,14 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.content import Content
 
-    from knobctl.diagnosis.side_by_side import Pair, SideBySide
     from knobctl.errors import KnobctlError
     from knobctl.tui.actions import Action
-    from knobctl.tui.ui import Role
+    from knobctl.tui.answered import Answered
 
 _WIDE: Final = 140
 """From so many columns on everything is seen at once."""
 VIEWS: Final = ("chunk", "steps", "scores")
 """What the pane can show where there is no room for all of it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """Both answers to one question, and of which sets they are."""
-
-    question: str
-    found: SideBySide
-    revision: str
-    other: str
-    """What the other side is: `draft`, or `files` where nothing is edited."""
-    edits: int
-    alike: bool
-    remarks: tuple[str, ...]
-    """What was not asked as it stands."""
-    proposed: tuple[str, ...] = ()
-    """What the other set changes, as assignments: `rrf_k=70`."""
-
-
-class _Chunks:
-    """The chunks as a table shows them."""
-
-    def __init__(self) -> None:
-        self.pairs: Sequence[Pair] = ()
-        self.other = "draft"
-        self.revision = 0
-
-    def take(self, pairs: Sequence[Pair], other: str) -> None:
-        """Show others."""
-        self.pairs, self.other = pairs, other
-        self.revision += 1
-
-    def columns(self, width: int) -> Sequence[Column]:
-        """What becomes of a chunk, where it ends on both sides, its scores, ranks and cosine."""
-        fixed = 8 + 5 + 5 + 5 + 5 + 12 + 5
-        return (
-            Column("shift", "", 8),
-            Column("before", LIVE, 5, right=True),
-            Column("after", self.other, 5, right=True),
-            Column("chunk", "chunk", max(width - 3 - fixed - 8, 8)),
-            Column("scored", "score", 5),
-            Column("scores", self.other, 5),
-            Column("ranks", "vec/bm25/rec", 12),
-            Column("cosine", "cos", 5),
-        )
-
-    def cell(self, row: int, column: str) -> tuple[str, Role]:
-        """What one cell says."""
-        pair = self.pairs[row]
-        found: dict[str, tuple[str, Role]] = {
-            "shift": SHIFTS[pair.shift],
-            "before": place_text(pair.before),
-            "after": place_text(pair.after),
-            "chunk": (pair.chunk_id or "?", ""),
-            "scored": (score_cell(pair.before), "muted"),
-            "scores": (score_cell(pair.after), ""),
-            "ranks": (ranks_text(pair.seen), ""),
-            "cosine": (cosine_cell(pair.seen), "muted"),
-        }
-        return found[column]
-
-    def is_marked(self, row: int) -> bool:
-        """Nothing is marked here."""
-        del row
-        return False
 
 
 class AskScreen(Listing):
@@ -145,7 +69,7 @@ class AskScreen(Listing):
         super().__init__()
         self.tenant = tenant
         self._first = question
-        self._chunks = _Chunks()
+        self._chunks = ChunkLines()
         self._answered: Answered | None = None
         self._asking = ""
         self._view = VIEWS[0]
@@ -181,42 +105,12 @@ class AskScreen(Listing):
         self.query_one("#verdict", Words).update(line(("asking", "muted")))
         self.refresh_frame()
 
-        def ask() -> Answered:
-            engine, live = workplace.engine, workplace.read(tenant)
-            judge = TenantJudge(workplace.subject(tenant), live, workplace.today())
-            draft = workplace.draft(tenant) or judge.draft(workplace.engine_key)
-            understood = understand(draft, judge.catalogue)
-            found = ask_both(
-                engine,
-                tenant,
-                question,
-                catalogue=judge.catalogue,
-                live=live.knobs,
-                draft=understood.desired,
-            )
-            remarks = []
-            if understood.faults:
-                names = joined(understood.faults)
-                remarks.append(f"! {names} in the draft is no value: asked without it")
-            if live.unknown:
-                names = joined(sorted(live.unknown))
-                remarks.append(f"! the live set holds what is not sent: {names}")
-            return Answered(
-                question=question,
-                found=found,
-                revision=revision_words(live),
-                other="draft" if draft.entries else "files",
-                edits=len(understood.edited),
-                alike=dict(live.knobs) == dict(understood.desired),
-                remarks=tuple(remarks),
-                proposed=tuple(
-                    f"{change.knob}={spelled(change.after)}"
-                    for change in diff_sets(judge.catalogue, live.knobs, understood.desired)
-                    if change.after is not None
-                ),
-            )
-
-        self.ask("question", ask, self.show, failed=self._cannot)
+        self.ask(
+            "question",
+            lambda: answered_both(workplace, tenant, question),
+            self.show,
+            failed=self._cannot,
+        )
 
     def show(self, answered: Answered) -> None:
         """Show two answers: what differs first."""
@@ -238,8 +132,7 @@ class AskScreen(Listing):
 
     def _cannot(self, error: KnobctlError) -> None:
         self._asking, self._answered = "", None
-        said = [line((f"x {error.message}", "error"))]
-        said += [line(error.hint)] if error.hint else []
+        said = error_lines(error)
         if isinstance(error, NotOfferedError) and not self.workplace.where.engine.startswith(
             EMBEDDED
         ):

@@ -15,103 +15,29 @@ from knobctl.documents.garbage import collector_paused
 from knobctl.engine.interface import NotOfferedError
 from knobctl.engine.verifying import Verifying
 from knobctl.errors import UsageError
-from knobctl.report.ages import ago
 from knobctl.text import count, joined
 from knobctl.tui.actions import AUDIT, bindings_of
-from knobctl.tui.audit import (
-    EventRow,
-    EventRows,
-    Mine,
-    found_by,
-    left_out,
-    proof_text,
-    read_rows,
-    restored,
-)
+from knobctl.tui.audit import Proof, found_by, left_out, proof_of, read_rows, restored
+from knobctl.tui.audit_lines import EventLines
 from knobctl.tui.event_detail import event_lines, fields_text, head_lines
 from knobctl.tui.screens.listing import Listing
 from knobctl.tui.screens.tenant import TenantScreen
-from knobctl.tui.ui import Field, Told, Words, line, lines, tell
-from knobctl.tui.widgets.virtual_table import Column, VirtualTable
+from knobctl.tui.ui import Field, Told, Words, error_lines, line, lines, tell
+from knobctl.tui.widgets.virtual_table import VirtualTable
+from knobctl.tui.working import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
     from textual.app import ComposeResult
 
     from knobctl.errors import KnobctlError
     from knobctl.tui.actions import Action
-    from knobctl.tui.ui import Role
+    from knobctl.tui.audit import EventRow, EventRows, Mine
 
 RECENT: Final = timedelta(days=1)
-_WIDE: Final = 100
-"""From so many columns on fields and reason stand beside each other."""
 MOST_RECENT: Final = 2_000
 """The events of the last day are shown before all are read, where they are no more than these."""
-
-
-class _Events:
-    """The events as a table shows them."""
-
-    def __init__(self, *, with_tenant: bool) -> None:
-        self._with_tenant = with_tenant
-        self.rows = EventRows()
-        self.mine = Mine("", {})
-        self.now: datetime | None = None
-        self.revision = 0
-
-    def take(self, rows: EventRows, mine: Mine, now: datetime) -> None:
-        """Show others."""
-        self.rows, self.mine, self.now = rows, mine, now
-        self.revision += 1
-
-    def columns(self, width: int) -> Sequence[Column]:
-        """When, whose, which revision, who, which fields, why; the last two share the rest."""
-        wide = width >= _WIDE
-        fixed = [
-            Column("is", "", 3),
-            Column("when", "when", 14 if wide else 12),
-            *[Column("tenant", "tenant", 24 if wide else 16)] * self._with_tenant,
-            Column("revision", "rev", 5),
-            Column("actor", "by", 16 if wide else 10),
-        ]
-        rest = max(width - 3 - sum(one.width + 1 for one in fixed), 8)
-        if not wide:
-            return (*fixed, Column("what", "fields, why", rest))
-        fields = rest // 2
-        return (
-            *fixed,
-            Column("fields", "fields", fields),
-            Column("reason", "why", rest - fields - 1),
-        )
-
-    def cell(self, row: int, column: str) -> tuple[str, Role]:
-        """What one cell says."""
-        one = self.rows[row]
-        fields = fields_text(one.paths)
-        found: dict[str, tuple[str, Role]] = {
-            "is": self._is(one),
-            "when": (ago(one.occurred_at, self.now) if self.now else "", "muted"),
-            "tenant": (one.tenant, "strong"),
-            "revision": (one.revision, ""),
-            "actor": (one.actor or "somebody", ""),
-            "fields": (fields, "" if one.paths else "muted"),
-            "reason": (one.reason, "muted"),
-            "what": (f"{fields}: {one.reason}" if one.reason else fields, ""),
-        }
-        return found[column]
-
-    def _is(self, row: EventRow) -> tuple[str, Role]:
-        """Whether it breaks the chain, or is this user's own."""
-        if row.is_broken:
-            return "x", "error"
-        return ("you", "accent") if self.mine.is_mine(row) else ("", "")
-
-    def is_marked(self, row: int) -> bool:
-        """Nothing is marked here."""
-        del row
-        return False
 
 
 class AuditScreen(Listing):
@@ -133,10 +59,10 @@ class AuditScreen(Listing):
         """Take whose changes are shown; all that the caller may see where no tenant is named."""
         super().__init__()
         self.tenant = tenant
-        self._events = _Events(with_tenant=not tenant)
+        self._events = EventLines(with_tenant=not tenant)
         self._read = 0
         """How many were read so far; 0 where all are there."""
-        self._proof = ""
+        self._proof: Proof | None = None
         self._opened: tuple[str, Mapping[str, Any]] | None = None
         """The id of the event that was read in full, and the event."""
 
@@ -159,9 +85,9 @@ class AuditScreen(Listing):
         workplace, tenant, now = self.workplace, self.tenant or None, self.workplace.now()
         verifying = Verifying() if proves else None
         heard = self._heard
-        self._read, self._proof = 1, ""
+        self._read, self._proof = 1, None
 
-        def question() -> tuple[EventRows, Mine, str]:
+        def question() -> tuple[EventRows, Mine, Proof | None]:
             engine, mine = workplace.engine, workplace.mine()
             if not (tenant or self._events.rows):
                 since = (now - RECENT).isoformat()
@@ -173,7 +99,7 @@ class AuditScreen(Listing):
                 events = engine.audit_events(tenant)
                 rows = read_rows(events, mine, goes_on=heard, verifying=verifying)
             gc.freeze()  # a look through 100,000 rows for garbage would stop the screen each time
-            return rows, mine, proof_text(verifying.verified()) if verifying else ""
+            return rows, mine, proof_of(verifying.verified()) if verifying else None
 
         # What fails is said where the events would stand: a message would lie over it.
         self.follow("events", lambda: [question()], self._show, failed=self._cannot)
@@ -189,12 +115,13 @@ class AuditScreen(Listing):
         self._read = number
         self.refresh_frame()
 
-    def _show(self, found: tuple[EventRows, Mine, str]) -> None:
+    def _show(self, found: tuple[EventRows, Mine, Proof | None]) -> None:
         rows, mine, self._proof = found
         self._read = 0
         self._take(rows, mine)
         if self._proof:
-            tell(self.app, self._proof, "error" if "BROKEN" in self._proof else "information")
+            proof = self._proof
+            tell(self.app, proof.words, "information" if proof.is_unbroken else "error")
 
     def _take(self, rows: EventRows, mine: Mine) -> None:
         if not self.is_attached:
@@ -206,9 +133,8 @@ class AuditScreen(Listing):
 
     def _cannot(self, error: KnobctlError) -> None:
         self._read = 0
-        self.app.post_message(Told(f"{error.message}\n{error.hint or ''}".strip(), "error"))
-        said = [line((f"x {error.message}", "error"))]
-        said += [line(error.hint)] if error.hint else []
+        self.app.post_message(Told(words_of(error), "error"))
+        said = error_lines(error)
         if isinstance(error, NotOfferedError):
             said.append(line("what this machine wrote stands in its runs: knobctl runs"))
         self.query_one("#said", Words).update(lines(*said))
@@ -358,9 +284,7 @@ class AuditScreen(Listing):
         told = count(all_, "event") if shown == all_ else f"{shown:,} of {count(all_, 'event')}"
         whose = f"audit {self.tenant}" if self.tenant else "audit"
         reading = f"reading: {self._read:,}" if self._read > 1 else "reading" if self._read else ""
-        proof = (
-            "chain BROKEN" if "BROKEN" in self._proof else "chain unbroken" if self._proof else ""
-        )
+        proof = self._proof.headline if self._proof else ""
         return tuple(filter(None, (f"{whose}: {told}", reading, proof)))
 
     def twin(self) -> str:
