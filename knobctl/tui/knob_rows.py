@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
 from knobctl.finding import Severity
 from knobctl.text import printable, spelled
 from knobctl.tui.detail import draft_text, zero_text
 from knobctl.tui.draft import Cause
+from knobctl.tui.ui import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -225,7 +226,7 @@ def row_line(
     base: Role = "strong" if chosen else ""
     return (
         (before, base),
-        (_fitted(*cells[at]) + " ", "reverse" if typing is not None else role or base),
+        (fitted(*cells[at]) + " ", "reverse" if typing is not None else role or base),
         (after, base),
         (row.matter.word, role),
     )
@@ -252,14 +253,7 @@ def _field(row: KnobRow, field: str) -> str:
 
 
 def _joined(start: list[str], cells: Sequence[tuple[str, int]]) -> str:
-    return "".join([*start, *(f"{_fitted(text, width)} " for text, width in cells)])
-
-
-def _fitted(text: str, width: int) -> str:
-    """Cut or fill to a number of columns of the terminal, and say where it was cut."""
-    if cell_len(text) > width:
-        return f"{set_cell_size(text, width - 1)}…"
-    return set_cell_size(text, width)
+    return "".join([*start, *(f"{fitted(text, width)} " for text, width in cells)])
 
 
 def _end(text: str, width: int) -> str:
