@@ -162,23 +162,25 @@ def _scores(
         )
     shows = session.settings.shows_progress
     with (
-        noting(partial, heading) as note,
+        noting(partial, heading, known.values()) as note,
         progress(len(rest), "asking", sys.stderr, clock=time.monotonic, wanted=shows) as step,
         session.beside(step.make_room),
     ):
-        for one in known.values():
-            note(one)
 
         def tell(question: Question) -> None:
             note(question)
             step()
 
-        found = {one.id: one for one in replayed(way, rest, tell)} | known
+        found = {one.id: one for one in replayed(way, heading, rest, tell)} | known
+    if way.failures:
+        session.notice(
+            f"{count(len(way.failures), 'question')} without a score; the first of them: {way.failures[0]}"
+        )
     if len(found) < len(asked):
         return None
     scores = [found[one.question_id] for one in asked]
     write_private(output, (line.encode() for line in written(heading, scores)))
-    partial.unlink()
+    partial.unlink(missing_ok=True)
     return scores
 
 

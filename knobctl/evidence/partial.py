@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from knobctl.errors import AnswerError, InputError
-from knobctl.evidence.private_files import MODE
+from knobctl.evidence.private_files import write_private
 from knobctl.evidence.reading import recording_at
 from knobctl.evidence.recording import Why, written
 from knobctl.text import visible
@@ -85,12 +84,15 @@ _WORDS: Final[Mapping[str, str]] = {
 
 
 @contextmanager
-def noting(path: Path, heading: Heading) -> Iterator[Callable[[Question], None]]:
+def noting(
+    path: Path, heading: Heading, known: Iterable[Question]
+) -> Iterator[Callable[[Question], None]]:
     """Write each question's scores to the disk as they come, from whatever thread; the file stays.
 
     Args:
-        path: The file; what stood there is gone.
+        path: The file. It is replaced by one that holds what is known, whole or not at all.
         heading: What is asked.
+        known: What was scored already.
 
     Yields:
         What takes a question.
@@ -98,14 +100,10 @@ def noting(path: Path, heading: Heading) -> Iterator[Callable[[Question], None]]
     Raises:
         AnswerError: If the disk or the permissions do not allow it.
     """
-    first, *_ = written(heading, ())
     lock = Lock()
+    write_private(path, (line.encode() for line in written(heading, known)))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.unlink(missing_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(first)
+        with path.open("a", encoding="utf-8") as file:
 
             def note(question: Question) -> None:
                 _, line = written(heading, (question,))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from knobctl.errors import InputError
 from knobctl.evidence.harvest.asked import SOURCES, Question
+from knobctl.evidence.harvest.harvesting import HeldOut
 from knobctl.text import visible
 
 if TYPE_CHECKING:
@@ -27,20 +28,20 @@ def question_lines(questions: Iterable[Question]) -> Iterator[bytes]:
 
 
 def read_questions(path: Path) -> list[Question]:
-    """Read a held-out set.
+    """Read a held-out set; a question that stands there twice is one.
 
     Raises:
         InputError: If it cannot be read, or a line is none of ours: naming the line.
     """
-    found: list[Question] = []
+    held = HeldOut()
     try:
         with path.open("rb") as file:
             for number, raw in enumerate(file, start=1):
                 if raw.strip():
-                    found.append(_question(raw, f"{visible(str(path))}:{number}"))
+                    held.add(_question(raw, f"{visible(str(path))}:{number}"))
     except OSError as error:
         raise InputError(f"{visible(str(path))} cannot be read: {error.strerror}") from error
-    return found
+    return [*held.questions.values()]
 
 
 def _question(raw: bytes, place: str) -> Question:

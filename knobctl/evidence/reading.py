@@ -19,6 +19,7 @@ from knobctl.evidence.recording import (
     arithmetic_fault,
     heading_of,
     question_of,
+    written,
 )
 from knobctl.fusion import exact, reach
 from knobctl.shipped import shipped
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from knobctl.evidence.recording import Heading, Question
+    from knobctl.fusion import Reach
 
 SCHEMA: Final = "replay-scores.v1.schema.json"
 MOST_LINE: Final = 64 * 1024
@@ -98,6 +100,22 @@ def _questions(lines: _Lines, heading: Heading, *, whole: bool) -> Iterator[Ques
         yield question
     if whole and len(seen) < heading.questions:
         raise _BadLineError(f"it ends after {len(seen):,} of {heading.questions:,} questions")
+
+
+def fault_of(heading: Heading, reached: Reach, question: Question) -> str | None:
+    """Say why a question could not stand in a recorded score file; None where it can.
+
+    Args:
+        heading: Of the file.
+        reached: What follows from its fusion, whatever the floor.
+        question: What an engine's answer was read as.
+    """
+    try:
+        _, line = written(heading, (question,))
+        _judge(_read(line.encode()), "question")
+    except (_BadLineError, TypeError, ValueError) as error:
+        return str(error)
+    return arithmetic_fault(heading, reached, question)
 
 
 class _Lines:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl import __version__
 from knobctl.canonical import canonical
 from knobctl.errors import EngineError, InputError
+from knobctl.evidence.reading import fault_of
 from knobctl.evidence.recording import Corpus, Heading, Question, Why
-from knobctl.fusion import exact
+from knobctl.fusion import exact, reach
 from knobctl.knobs.fusion_setup import InForce
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from knobctl.engine.interface import Engine, LiveSet
     from knobctl.evidence.harvest.asked import Question as Asked
+    from knobctl.fusion import Reach
     from knobctl.knobs import Catalogue, KnobValue
 
 OPEN: Final = 0.0001
@@ -49,6 +51,8 @@ class Replay:
     """Calls at a time."""
     stop: Event
     """Set where no further call may begin."""
+    failures: list[str] = field(default_factory=list)
+    """Why questions could not be asked, or what they were answered is no score."""
 
     @property
     def tenant(self) -> str:
@@ -121,18 +125,23 @@ def corpus_digest(described: Mapping[str, Any]) -> str:
 
 
 def replayed(
-    replay: Replay, questions: Sequence[Asked], tell: Callable[[Question], object]
+    replay: Replay,
+    heading: Heading,
+    questions: Sequence[Asked],
+    tell: Callable[[Question], object],
 ) -> Iterator[Question]:
     """Ask, and give what each question scored, in the order of the questions; errors end no run.
 
     Args:
         replay: The engine and the tenant.
+        heading: What is asked; a score that it rules out is none.
         questions: What is asked, each once.
         tell: Told of each as soon as it is known, in whatever order, from several threads.
     """
+    reached = reach(heading.setup(exact(heading.floor)))
 
     def ask(batch: Sequence[Asked]) -> list[Question]:
-        found = _asked(replay, batch)
+        found = [_sound(replay, heading, reached, one) for one in _asked(replay, batch)]
         for one in found:
             tell(one)
         return found
@@ -141,6 +150,14 @@ def replayed(
     with ThreadPoolExecutor(replay.parallelism, thread_name_prefix="replay") as pool:
         for found in pool.map(ask, batches):
             yield from found
+
+
+def _sound(replay: Replay, heading: Heading, reached: Reach, question: Question) -> Question:
+    """The question where what it scored can be, else without a score."""
+    if fault := fault_of(heading, reached, question):
+        replay.failures.append(f"{replay.engine.name} answered what is no score: {fault}")
+        return Question(id=question.id, source=question.source, fused=None, why=Why.FAILED)
+    return question
 
 
 def _asked(replay: Replay, batch: Sequence[Asked]) -> list[Question]:
@@ -155,11 +172,15 @@ def _asked(replay: Replay, batch: Sequence[Asked]) -> list[Question]:
     }
     try:
         answers = replay.engine.evaluate(replay.tenant, request)["evaluations"]
-    except EngineError:
-        if len(batch) > 1:
-            return [found for one in batch for found in _asked(replay, (one,))]
-        return [_unscored(batch[0], Why.FAILED)]
-    return [scored(one, answer, replay) for one, answer in zip(batch, answers, strict=True)]
+        return [scored(one, answer, replay) for one, answer in zip(batch, answers, strict=True)]
+    except EngineError as error:
+        why = str(error)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        why = f"{replay.engine.name} answered nonsense: {type(error).__name__} {error}"
+    if len(batch) > 1:
+        return [found for one in batch for found in _asked(replay, (one,))]
+    replay.failures.append(why)
+    return [_unscored(batch[0], Why.FAILED)]
 
 
 def scored(asked: Asked, answer: Mapping[str, Any], replay: Replay) -> Question:

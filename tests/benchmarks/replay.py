@@ -26,7 +26,7 @@ import numpy as np
 
 from knobctl.engine.embedded import open_embedded
 from knobctl.evidence.harvest.asked import Question
-from knobctl.evidence.replaying import Replay, replayed
+from knobctl.evidence.replaying import Replay, heading_for, replayed
 from knobctl.knobs import load_catalogue
 from knobctl.server.retrieval.embedding import open_embedder
 from tests.benchmarks.search import engine, questions, sentences
@@ -85,10 +85,14 @@ def main() -> None:
                 parallelism=4,
                 stop=Event(),
             )
-            turns = [
-                (seconds(peer), seconds(lambda: list(replayed(way, asked, lambda _: None))))
-                for _ in range(TURNS + 1)
-            ][1:]
+            heading = heading_for(
+                way, kind="embedded", made_at=datetime.now(UTC), questions=QUESTIONS
+            )
+
+            def replay() -> object:
+                return list(replayed(way, heading, asked, lambda _: None))
+
+            turns = [(seconds(peer), seconds(replay)) for _ in range(TURNS + 1)][1:]
         base, ours = (statistics.median(column) for column in zip(*turns, strict=True))
         print(f"{QUESTIONS} questions: peer {base:.2f} s, replay {ours:.2f} s")
         print(line("replaying to embedding and one product", ours / base, 1.6))

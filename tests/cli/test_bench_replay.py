@@ -18,13 +18,14 @@ import pytest
 from knobctl.engine.interface import LiveSet
 from knobctl.evidence.harvest.asked import Question as Asked
 from knobctl.evidence.reading import read_recording
-from knobctl.evidence.recording import Why
+from knobctl.evidence.recording import Why, written
 from knobctl.evidence.replaying import Replay, replayed
 from knobctl.evidence.sampling import sampled
 from knobctl.knobs import load_catalogue
 from tests.cli.outputs import faults_of
 from tests.cli.serving import serving
 from tests.engine.answering import client_of_handler
+from tests.evidence.recordings import heading, read_text
 from tests.evidence.test_sweep import GIVEN
 
 if TYPE_CHECKING:
@@ -258,10 +259,69 @@ def test_one_question_that_fails_takes_no_other_with_it() -> None:
             parallelism=2,
             stop=Event(),
         )
-        found = [*replayed(way, asked, lambda one: told.append(one.id))]
+        found = [*replayed(way, heading(8), asked, lambda one: told.append(one.id))]
     assert [one.id for one in found] == [one.question_id for one in asked]
     assert [one.why for one in found] == [*[None] * 3, Why.FAILED, None, None, Why.FAILED, None]
     assert sorted(told) == sorted(one.id for one in found)
+
+
+GOOD = {
+    "candidates": [{"chunkId": "a", "score": 1.0, "ranks": {"vector": 1}, "cosine": 0.4}],
+    "rankers": {"vector": {"rows": 1}},
+}
+NONSENSE: dict[str, Any] = {
+    "nothing": {},
+    "null": {"candidates": None, "quality": None},
+    "a number": 5,
+    "no score": {**GOOD, "candidates": [{"chunkId": "c"}]},
+    "a text": {**GOOD, "candidates": [{"score": "NaN"}]},
+    "too much": {**GOOD, "candidates": [{"score": 7, "ranks": {"vector": 1}}]},
+    "no rank": {**GOOD, "candidates": [{"score": 0.5, "ranks": {"vector": -1}}]},
+    "no cosine": {**GOOD, "candidates": [{"score": 1.0, "ranks": {"vector": 1}, "cosine": 9}]},
+    "a list": {**GOOD, "rankers": [1]},
+    "another ranker": {"candidates": [{"score": 0.5, "ranks": {"x": 1}}], "rankers": {"x": {"rows": 1}}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", NONSENSE)
+def test_nonsense_is_no_score_and_ends_no_run(kind: str) -> None:
+    """The others are scored, and what was recorded can be read; the first reason is told."""
+
+    class Answering(Failing):
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            bad = NONSENSE[kind]
+            raw = json.dumps(
+                {"evaluations": [bad if "bad" in one else GOOD for one in asked["queries"]]}
+            )
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw.encode())
+
+    asked = [Asked(question=f"{WORDS.get(n, 'good')} {n}", source="mcp_query") for n in range(5)]
+    with client_of_handler(Answering) as engine:
+        way = Replay(
+            engine=engine,
+            catalogue=load_catalogue(),
+            live=LiveSet("acme", {}, ""),
+            top_k=40,
+            parallelism=2,
+            stop=Event(),
+        )
+        found = [*replayed(way, heading(5), asked, lambda _: None)]
+    missing = Why.EMPTY if kind == "nothing" else Why.FAILED
+    assert [one.why for one in found] == [None, None, None, missing, None]
+    assert len(way.failures) == (missing is Why.FAILED)
+    assert len(read_text("".join(written(heading(5), found))).questions) == 5
+
+
+def test_a_question_that_stands_there_twice_is_asked_once(asking: Inside) -> None:
+    """A set that somebody put together by hand."""
+    write_set(asking.folder / "q.jsonl", [*QUESTIONS, QUESTIONS[0].upper()])
+    assert replay(asking).code == 0
+    assert len(recording_at(asking.folder / "r.jsonl").questions) == 4
 
 
 @pytest.mark.parametrize("case", GIVEN["sample"])
