@@ -83,7 +83,8 @@ class SessionWorkplace:
 
         def filing(repository: Repository, files: Files) -> Filing:
             self._begun = repository
-            return session.filing_and_live(repository, files)
+            # Without reading live ahead, as commands do: here the list of tenants comes first.
+            return session.filing(repository, files)
 
         try:
             repository = session.repository((self.where.path,), filing=filing)

@@ -174,7 +174,6 @@ class FleetReading:
         self._screen.sort_rows()
         self._looking = self._checks = self._live = None
         self.judge()
-        self.read_live()
 
     def _no_rows(self, error: KnobctlError) -> None:
         self._phase = ""
@@ -187,9 +186,15 @@ class FleetReading:
     def judge(self) -> None:
         """Find out what the checks say."""
         self._judged = "judging"
-        self._screen.follow("verdicts", self._verdicts, self._take_verdicts, done=self._all_judged)
+        self._screen.follow(
+            "verdicts",
+            self._verdicts,
+            self._take_verdicts,
+            done=self._all_judged,
+            failed=self._not_judged,
+        )
 
-    def _verdicts(self) -> Iterator[list[Verdict]]:
+    def _verdicts(self) -> Iterator[list[Verdict] | None]:
         from knobctl.changes.preparing import validated
         from knobctl.checks.one_by_one import OneByOne
         from knobctl.tui.fleet_steps import Judging
@@ -200,12 +205,25 @@ class FleetReading:
             validated(repository)
             checks = OneByOne(repository, today=workplace.today(), fleet=workplace.fleet())
             self._looking, self._checks = Looking(repository, checks), checks
-        yield from Judging(self._checks, repository, lambda: self._seen).steps()
+        judging = Judging(self._checks, repository, lambda: self._seen)
+        yield from judging.known()
+        yield None
+        yield from judging.asked()
 
-    def _take_verdicts(self, verdicts: list[Verdict]) -> None:
+    def _take_verdicts(self, verdicts: list[Verdict] | None) -> None:
         screen = self._screen
+        if (
+            verdicts is None
+        ):  # one after the other: each of them takes the interpreter from what draws
+            self.read_live()
+            return
         screen.fleet.judge(verdicts)
         self._seen = list(screen.table.seen)
+
+    def _not_judged(self, error: KnobctlError) -> None:
+        self._judged = f"not judged: {error.message}"
+        tell(self._screen.app, error.message, "error")
+        self.read_live()
 
     def _all_judged(self) -> None:
         self._judged = ""
@@ -285,7 +303,6 @@ class FleetReading:
             self.begin()
         else:
             self.judge()
-            self.read_live()
 
     def refresh(self) -> None:
         """Read everything anew."""

@@ -114,8 +114,8 @@ class Judging:
         self._files = [row.source for row in _torn(repository)]
         self._open: dict[int, None] = {}
 
-    def steps(self) -> Iterator[list[Verdict]]:
-        """First what the index knows, then what has to be asked for."""
+    def known(self) -> Iterator[list[Verdict]]:
+        """What the index knows; the rest is asked for afterwards."""
         yield [
             verdict_of(row, self._checks.by_file.get(file, ()))
             for row, file in enumerate(self._files, len(self._tenants))
@@ -123,6 +123,9 @@ class Judging:
         for start in range(0, len(self._tenants), STEP):
             rows = range(start, min(start + STEP, len(self._tenants)))
             yield [verdict for row in rows if (verdict := self._known(row))]
+
+    def asked(self) -> Iterator[list[Verdict]]:
+        """What the index does not know."""
         while self._open:
             chosen = [row for row in self._seen() if row in self._open][:_ASKED]
             chosen = chosen or list(islice(self._open, _ASKED))

@@ -66,7 +66,8 @@ def test_those_are_judged_first_at_which_somebody_looks(tmp_path: Path) -> None:
     repository = small(tmp_path)
     checks = OneByOne(repository, today=date(2026, 11, 30), fleet=None)
     seen = range(90, 95)
-    steps = [step for step in Judging(checks, repository, lambda: seen).steps() if step]
+    judging = Judging(checks, repository, lambda: seen)
+    steps = [step for step in (*judging.known(), *judging.asked()) if step]
     files, first, *others = steps
     assert [(one.row, one.errors, one.rules) for one in files] == [
         (len(repository.tenants), 1, ("yaml-syntax",))
