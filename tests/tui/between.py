@@ -37,7 +37,7 @@ class Between(CuttingProxy):
         """Hold a write back."""
         if "Update" in path:
             self.reached.set()
-            assert self.let_go.wait(30)
+            assert self.let_go.wait(60)
 
     def answered(self, path: str, body: bytes) -> bytes:
         """Change what the audit log says."""

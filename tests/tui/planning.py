@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, cast
+import time
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from knobctl.changes.limits import Limits
 from knobctl.tui.screens import plan as plan_module
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from tests.tui.desks import Desk
 
+PATIENCE_S: Final = 60.0
+"""For a machine that is busy with other things."""
 FILE = """# acme's knobs
 tenant: acme
 knobs:
@@ -81,7 +84,8 @@ class Planner(Person):
 
     async def until(self, good: Callable[[], bool]) -> None:
         """Wait for something that another thread, or the next turn, brings about."""
-        for _ in range(300):
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
             await settled(self.pilot)
             if good():
                 return

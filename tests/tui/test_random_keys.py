@@ -6,10 +6,12 @@ import asyncio
 import hashlib
 import random
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from textual.errors import NoWidget
 from textual.events import Key, Paste
 from textual.pilot import Pilot
 
@@ -45,9 +47,9 @@ CHARACTERS: Final = {name: key for key, name in KEY_NAMES.items()} | {
     "plus": "+",
 }
 STEPS: Final = 25
-SEEDS: Final = range(18)
-ARMED_SEEDS: Final = range(6)
-MANY_SEEDS: Final = range(18, 500)
+SEEDS: Final = range(8)
+ARMED_SEEDS: Final = range(3)
+MANY_SEEDS: Final = range(3, 500)
 
 
 class Monkey:
@@ -104,7 +106,8 @@ class Monkey:
         width, height = self._pilot.app.size
         place = self._random.randrange(width), self._random.randrange(height)
         self.done.append(f"click {place}")
-        await self._pilot.click(offset=place)
+        with suppress(NoWidget):  # another place has come, and is not laid out yet
+            await self._pilot.click(offset=place)
 
     async def _size(self) -> None:
         size = self._random.choice(SIZES)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ROOT: Final = Path(__file__).parents[3]
-PATIENCE_S: Final = 30.0
+PATIENCE_S: Final = 60.0
 """How long is waited at most: for a machine that is busy with other things."""
 LOOK_S: Final = 0.02
 UNHURRIED_S: Final = 0.08

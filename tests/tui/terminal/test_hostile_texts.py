@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import signal
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +9,7 @@ import pytest
 
 from tests.cli.engines import Clock
 from tests.tui.hostile import TAKEN, hostile_engine, hostile_fleet, unseen
-from tests.tui.terminal.driving import AS_IT_WAS, MAIN, Tmux, terminal
+from tests.tui.terminal.driving import AS_IT_WAS, Tmux, terminal
 
 START = datetime.now(UTC) - timedelta(days=1)
 STEPS = 6
@@ -35,7 +33,9 @@ def harmless(tmux: Tmux, title: str) -> None:
     assert not unseen(screen.replace("\n", "")), unseen(screen)
 
 
-@pytest.mark.parametrize(("width", "height"), [(80, 24), (140, 40)])
+@pytest.mark.parametrize(
+    ("width", "height"), [(80, 24), pytest.param(140, 40, marks=pytest.mark.slow)]
+)
 def test_a_hostile_fleet_takes_nothing_over(work: Path, width: int, height: int) -> None:
     """Title, clipboard, alternate screen and shell are as they were, wherever one goes."""
     with terminal(work, width=width, height=height) as tmux:
@@ -78,56 +78,3 @@ def test_a_hostile_fleet_takes_nothing_over(work: Path, width: int, height: int)
         assert tmux.back() == 0
         assert (tmux.modes, tmux.title, tmux.clipboard) == (AS_IT_WAS, title, [])
         assert TAKEN not in tmux.screen()
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_signal_gives_the_terminal_back(work: Path, number: signal.Signals) -> None:
-    """Whoever ends the program from outside finds the shell as it was, and the code that says how it ended."""
-    with terminal(work) as tmux:
-        title = tmux.title
-        tmux.run("tui", "fleet", "--engine", "embedded:engine.db")
-        tmux.wait("state", "findings")
-        tmux.signal(number)
-        assert tmux.back() == (130 if number is signal.SIGINT else 143)
-        assert (tmux.modes, tmux.title, tmux.clipboard) == (AS_IT_WAS, title, [])
-
-
-def test_a_crash_gives_the_terminal_back_and_says_where_its_report_is(work: Path) -> None:
-    """No traceback on the screen; exit code 1, which is no verdict."""
-    crashing = (
-        f"from knobctl.tui.app import KnobctlApp; KnobctlApp.action_theme = lambda _: 1 / 0; {MAIN}"
-    )
-    with terminal(work, main=crashing) as tmux:
-        title = tmux.title
-        tmux.run("tui", "fleet", "--engine", "embedded:engine.db")
-        tmux.wait("state", "findings")
-        tmux.type(":theme")
-        tmux.press("Enter")
-        assert tmux.back() == 1
-        assert (tmux.modes, tmux.title, tmux.clipboard) == (AS_IT_WAS, title, [])
-        screen = tmux.screen()
-        assert "internal error" in screen
-        assert "ZeroDivisionError" in screen
-        assert "Traceback" not in screen
-
-
-def test_a_terminal_that_can_only_write_lines_is_told_what_to_use_instead(work: Path) -> None:
-    """`TERM=dumb` and no terminal at all: words, the command that shows the same, exit code 2."""
-    with terminal(work) as tmux:
-        for line in (
-            "TERM=dumb knobctl tui fleet",
-            "knobctl tui fleet </dev/null | cat; (exit ${PIPESTATUS[0]})",
-        ):
-            tmux.type(line)
-            tmux.send("Enter")
-            assert (tmux.back(), tmux.modes) == (2, AS_IT_WAS)
-            assert "knobctl check, diff, set, apply" in tmux.screen()
-
-
-def test_without_colour_signs_and_words_say_it_all(work: Path) -> None:
-    """`NO_COLOR`: not one colour reaches the terminal, and the states are words."""
-    with terminal(work, NO_COLOR="1") as tmux:
-        tmux.run("tui", "fleet", "--engine", "embedded:engine.db")
-        tmux.wait("state", "findings", "x error")
-        colours = set(re.findall(r"\x1b\[[0-9;:]*m", tmux.screen(colors=True)))
-        assert not [one for one in colours if re.search(r"[34][0-8]\b|9[0-7]\b|10[0-7]\b", one)]

@@ -6,11 +6,13 @@ import os
 import re
 import signal
 import threading
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from knobctl.tui.screens.plan import MOMENT_S
 from tests.running import Knobctl
 from tests.tui.between import Between, engine_behind
 from tests.tui.desks import Desk
@@ -91,6 +93,7 @@ def pushing(desk: Desk, step: str) -> Iterator[tuple[Tmux, Holding, Knobctl, lis
         tmux.type("push")
         tmux.send("Enter")
         screen = tmux.wait("to acknowledge")
+        time.sleep(MOMENT_S + 0.3)
         for left in range(int(_number(screen)), 0, -1):
             tmux.wait(f"{left} to acknowledge")
             until_it_takes(tmux, "a", f"{left} to acknowledge")
@@ -98,16 +101,16 @@ def pushing(desk: Desk, step: str) -> Iterator[tuple[Tmux, Holding, Knobctl, lis
         between.let_go.clear()
         tmux.wait("Enter pushes")
         until_it_takes(tmux, "Enter", "PUSH PLAN")
-        assert between.held.wait(30), tmux.screen()
+        assert between.held.wait(60), tmux.screen()
         yield tmux, between, Knobctl(desk.folder), place
 
 
 def until_it_takes(tmux: Tmux, key: str, gone: str) -> None:
     """Press a key until what it takes away is gone: a plan that just came ignores it for a moment."""
-    for _ in range(20):
+    for _ in range(6):
         tmux.send(key)
         try:
-            tmux.wait_for(lambda screen: gone not in screen, f"without {gone!r}", within_s=1.0)
+            tmux.wait_for(lambda screen: gone not in screen, f"without {gone!r}", within_s=10.0)
         except AssertionError:
             continue
         return
