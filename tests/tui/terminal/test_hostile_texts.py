@@ -48,7 +48,7 @@ def test_a_hostile_fleet_takes_nothing_over(work: Path, width: int, height: int)
         for tenant in ("h-title", "h-click"):
             tmux.type(f":tenant {tenant}")
             tmux.send("Enter")
-            tmux.wait(tenant, "retrieval_vector_top_k", "live r1")
+            tmux.wait(tenant, "live r1", "reset")
             harmless(tmux, title)
             tmux.press("d")
             tmux.wait("what the draft changes")
