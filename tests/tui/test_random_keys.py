@@ -7,13 +7,14 @@ import hashlib
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from textual.errors import NoWidget
 from textual.events import Key, Paste
-from textual.pilot import Pilot
+from textual.pilot import OutOfBounds, Pilot
 
 from knobctl.tui.actions import ACTIONS
 from knobctl.tui.app import KnobctlApp
@@ -107,6 +108,7 @@ class Monkey:
         place = self._random.randrange(width), self._random.randrange(height)
         self.done.append(f"click {place}")
         with suppress(NoWidget):  # another place has come, and is not laid out yet
+            with suppress(OutOfBounds):  # the size has just changed
             await self._pilot.click(offset=place)
 
     async def _size(self) -> None:

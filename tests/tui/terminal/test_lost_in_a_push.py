@@ -210,7 +210,7 @@ def test_a_plan_that_nobody_confirmed_is_written_by_no_signal(desk: Desk) -> Non
         )
         tmux.wait("acme")
         tmux.send("Enter")
-        tmux.wait("rrf_k")
+        tmux.wait("rrf_k", "reset")
         tmux.send(":")
         tmux.type("push")
         tmux.send("Enter")
