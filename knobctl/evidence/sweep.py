@@ -50,7 +50,7 @@ class Rows:
     """NaN where a row has none."""
     labels: NDArray[np.int8]
     """See `_LABELS`."""
-    source_of: NDArray[np.int8]
+    source_of: NDArray[np.integer]
     """The place of each row's source in `sources`."""
     sources: tuple[str, ...]
 
@@ -65,7 +65,7 @@ class Rows:
                 dtype=np.float64,
             ),
             labels=np.array([_label(row) for row in rows], dtype=np.int8),
-            source_of=np.array([place[row.source] for row in rows], dtype=np.int8),
+            source_of=np.array([place[row.source] for row in rows], dtype=np.int64),
             sources=sources,
         )
 

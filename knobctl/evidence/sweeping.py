@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from knobctl.errors import InputError, UsageError
 from knobctl.evidence.rates import Rate
 from knobctl.evidence.recording import JudgedBy, Label, Why
-from knobctl.evidence.sweep import Row, judged_sweep, quantiles, refusal_curve
-from knobctl.text import joined
+from knobctl.evidence.sweep import Row, Rows, judged_sweep, quantiles, refusal_curve
+from knobctl.text import joined, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -108,9 +108,13 @@ def swept(
     if wrong:
         raise UsageError(f"--floor {wrong[0]:g} must lie in [0, 1]")
     questions = [one for one in recording.questions if source in {None, one.source}]
+    if not recording.questions:
+        raise InputError(f"{visible(recording.source)} holds no question")
     if not questions:
         known = sorted({one.source for one in recording.questions})
-        raise UsageError(f"no question is of {source}", hint=f"there are: {joined(known)}")
+        raise UsageError(
+            f"no question is of {visible(str(source))}", hint=f"there are: {joined(known)}"
+        )
     rows = tuple(_row(one, signal) for one in questions)
     ordered = sorted(dict.fromkeys(floors))
     _assert_known(recording, ordered[0], signal, rows)
@@ -236,17 +240,20 @@ def compared(one: Swept, other: Swept, *, seed: int) -> list[Compared]:
     common = sorted(mine.keys() & theirs.keys())
     if not common:
         raise UsageError("the two reports have no scored question in common")
-    rows = [mine[id_] for id_ in common], [theirs[id_] for id_ in common]
+    rows = [Rows.of([each[id_] for id_ in common]) for each in (mine, theirs)]
     floors = [each.floor for each in one.curve]
-    drawn = np.random.default_rng(seed).integers(0, len(common), (BOOTSTRAPS, len(common)))
-    scores = [np.array([row.max_similarity for row in each], dtype=float) for each in rows]
+    chance = np.random.default_rng(seed)
     found = []
-    for at, floor in enumerate(floors):
-        refused = [each < floor for each in scores]
-        differences = (refused[1].astype(int) - refused[0].astype(int))[drawn].mean(axis=1)
+    for floor in floors:
+        refused = [each.scores < floor for each in rows]
+        changed = np.array([(~refused[0] & refused[1]).sum(), (refused[0] & ~refused[1]).sum()])
+        # Drawing questions with both of their scores is drawing how many of each kind come.
+        kinds = np.array([*changed, len(common) - changed.sum()]) / len(common)
+        drawn = chance.multinomial(len(common), kinds, BOOTSTRAPS)
+        differences = (drawn[:, 0] - drawn[:, 1]) / len(common)
         low, high = np.quantile(differences, [0.025, 0.975])
-        curves = [refusal_curve(each, floors)[at] for each in rows]
-        judged = [judged_sweep(each, floors)[at] for each in rows]
+        curves = [refusal_curve(each, [floor])[0] for each in rows]
+        judged = [judged_sweep(each, [floor])[0] for each in rows]
         shares = [curve.refused.value or 0.0 for curve in curves]
         found.append(
             Compared(

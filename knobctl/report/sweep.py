@@ -24,7 +24,7 @@ from knobctl.report.plot import (
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from knobctl.evidence.rates import Rate
     from knobctl.evidence.sweeping import Compared, Swept
@@ -94,7 +94,12 @@ def percent(rate: Rate, nothing: str = "eligible") -> str:
 
 def floor_text(floor: float) -> str:
     """A floor as tables have it: two decimals, more where it has more."""
-    return f"{floor:.2f}" if round(floor, 2) == floor else f"{floor:g}"
+    return f"{floor:.2f}" if round(floor, 2) == floor else repr(floor)
+
+
+def _column(floors: Iterable[float]) -> int:
+    """How wide the column of the floors is."""
+    return max(7, *(len(floor_text(floor)) + 2 for floor in floors))
 
 
 def interval(rate: Rate) -> str:
@@ -153,13 +158,14 @@ def _curve_lines(swept: Swept) -> Iterator[str]:
     sources = sorted({source for one in swept.curve for source in one.refused_by_source})
     sources = sources if len(sources) > 1 else []
     widths = [max(len(source), 18) + 2 for source in sources]
-    head = f"  {'floor':<7}{'refused':<22}{'95% interval':<16}"
+    floors = _column(one.floor for one in swept.curve)
+    head = f"  {'floor':<{floors}}{'refused':<22}{'95% interval':<16}"
     if swept.answer_usd is not None:
         head += f"{'saved':<12}"
     yield (head + "".join(map(str.ljust, sources, widths))).rstrip()
     for one in swept.curve:
         columns = [percent(one.refused_by_source[source]) for source in sources]
-        line = f"{_sign(swept, one.floor)} {floor_text(one.floor):<7}{percent(one.refused):<22}{interval(one.refused):<16}"
+        line = f"{_sign(swept, one.floor)} {floor_text(one.floor):<{floors}}{percent(one.refused):<22}{interval(one.refused):<16}"
         if (usd := swept.saved_usd(one.refused)) is not None:
             line += f"{f'${usd:.2f}':<12}"
         yield (line + "".join(map(str.ljust, columns, widths))).rstrip()
@@ -178,14 +184,14 @@ def _judged_lines(swept: Swept) -> Iterator[str]:
     if not swept.judged:
         yield "judged sweep: not run; put labels on the questions: knobctl bench judge"
         return
+    floors = _column(one.floor for one in swept.judged)
     for number, (name, title, nothing) in enumerate(judged_columns(swept)):
         yield from [""] * bool(number)
-        yield f"  {'floor':<7}{title}"
+        yield f"  {'floor':<{floors}}{title}"
         for one in swept.judged:
             rate: Rate = getattr(one, name)
-            line = (
-                f"{_sign(swept, one.floor)} {floor_text(one.floor):<7}{percent(rate, nothing):<24}"
-            )
+            named = f"{_sign(swept, one.floor)} {floor_text(one.floor):<{floors}}"
+            line = f"{named}{percent(rate, nothing):<24}"
             yield f"{line}{interval(rate):<16}{_bound(rate)}".rstrip()
 
 
@@ -198,10 +204,11 @@ def _bound(rate: Rate) -> str:
 
 def _compared_lines(compare: Sequence[Compared]) -> Iterator[str]:
     questions = compare[0].refused[0].denominator
+    floors = _column(one.floor for one in compare)
     yield f"compared over the {count(questions, 'question')} of both reports; differences with a paired bootstrap"
-    yield f"  {'floor':<7}{'refused here':<20}{'refused there':<20}{'difference':<30}answerable refused, here and there"
+    yield f"  {'floor':<{floors}}{'refused here':<20}{'refused there':<20}{'difference':<30}answerable refused, here and there"
     for one in compare:
         here, there = one.refused
         lost = " ".join(percent(rate) for rate in one.answerable_refused)
         change = f"{100 * one.difference:+.1f} points ({100 * one.low:+.1f}..{100 * one.high:+.1f})"
-        yield f"  {floor_text(one.floor):<7}{percent(here):<20}{percent(there):<20}{change:<30}{lost}"
+        yield f"  {floor_text(one.floor):<{floors}}{percent(here):<20}{percent(there):<20}{change:<30}{lost}"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -267,3 +270,64 @@ def test_a_shipped_report_is_swept_over_both_signals(knobctl: Knobctl) -> None:
     assert fused["refusal_curve"][0]["refused"]["numerator"] == 0
     cosine = json.loads(knobctl("bench", "sweep", path, "--floor", "0.4", "--format", "json").out)
     assert cosine["refusal_curve"][0]["refused"]["numerator"] > 0
+
+
+def scored(*cosines: float, sources: int = 1) -> list[Question]:
+    """Questions with such cosines, of so many sources in turn."""
+    return [
+        Question(
+            id=f"{number:012x}",
+            source=f"s{number % sources}",
+            fused=None,
+            why=Why.FAILED,
+            max_cosine=cosine,
+            label=Label.ANSWERABLE,
+        )
+        for number, cosine in enumerate(cosines)
+    ]
+
+
+def test_a_report_without_questions_is_told(knobctl: Knobctl) -> None:
+    """Nothing was measured, so there is nothing to sweep."""
+    empty = write_report(knobctl.folder / "empty.jsonl", [])
+    done = knobctl("bench", "sweep", empty)
+    assert (done.code, "holds no question" in done.err) == (4, True)
+
+
+def test_any_number_of_sources_is_counted(knobctl: Knobctl) -> None:
+    """More than fit into a byte."""
+    report = write_report(knobctl.folder / "many.jsonl", scored(*[0.3] * 300, sources=300))
+    answer = knobctl("bench", "sweep", report, "--floor", "0.5", "--format", "json").json
+    by_source = answer["refusal_curve"][0]["refused_by_source"]
+    assert [one["numerator"] for one in by_source.values()] == [1] * 300
+
+
+def test_floors_that_lie_close_together_are_told_apart(knobctl: Knobctl) -> None:
+    """By all of their digits, each in a column of its own; negative cosines are under all of them."""
+    report = write_report(knobctl.folder / "close.jsonl", scored(-1.0, -0.2, 0.3, 1.0))
+    floors = ["--floor=0", "--floor=0.3", "--floor=0.300000001", "--floor=1"]
+    out = knobctl("bench", "sweep", report, *floors).out
+    rows = [line.split()[:3] for line in out.split("\n") if line.startswith(("  0.", "  1."))]
+    assert rows[:4] == [
+        ["0.00", "50.0%", "(2/4)"],
+        ["0.30", "50.0%", "(2/4)"],
+        ["0.300000001", "75.0%", "(3/4)"],
+        ["1.00", "75.0%", "(3/4)"],
+    ]
+
+
+def test_a_large_comparison_fits_into_memory(knobctl: Knobctl) -> None:
+    """Two thousand draws of a hundred thousand questions are drawn as counts; the interval is that of a difference of 1 %."""
+    below = [0.2] * 50_000 + [0.4] * 50_000
+    one = write_report(knobctl.folder / "one.jsonl", scored(*below))
+    two = write_report(knobctl.folder / "two.jsonl", scored(*[0.2] * 1_000, *below[:-1_000]))
+    bounded = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({3 << 30},) * 2)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{bounded}; from knobctl.cli.main import main; main()", "bench",
+         "sweep", one, "--compare", two, "--floor", "0.3", "--format", "json"],
+        capture_output=True, check=True, cwd=knobctl.folder,
+    )  # fmt: skip
+    (compared,) = json.loads(done.stdout)["compared"]
+    half = 1.96 * math.sqrt(0.01 * 0.99 / 100_000)
+    assert compared["difference"] == pytest.approx(0.01)
+    assert compared["interval"] == pytest.approx([0.01 - half, 0.01 + half], abs=1e-4)
