@@ -7,7 +7,6 @@ import hashlib
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -107,8 +106,8 @@ class Monkey:
         width, height = self._pilot.app.size
         place = self._random.randrange(width), self._random.randrange(height)
         self.done.append(f"click {place}")
-        with suppress(NoWidget):  # another place has come, and is not laid out yet
-            with suppress(OutOfBounds):  # the size has just changed
+        # Another place has come and is not laid out yet, or the size has just changed.
+        with suppress(NoWidget, OutOfBounds):
             await self._pilot.click(offset=place)
 
     async def _size(self) -> None:
