@@ -128,13 +128,8 @@ _FORMS: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "mailgun-key",
-        "key- -",
-        r"\bkey-[0-9a-f]{32}\b|\b[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b",
-    ),
-    (
-        "mailchimp-key",
-        "-us",
-        r"\b[0-9a-f]{32}-us\d{1,2}\b",
+        "key-",
+        r"\bkey-[0-9a-f]{32}\b",
     ),
     (
         "paypal-token",
@@ -148,7 +143,7 @@ _FORMS: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "asana-token",
-        "/",
+        "0/ 1/ 2/",
         r"\b\d/\d{16}(?:/\d{16})?:[0-9a-f]{32}\b",
     ),
     (
@@ -160,11 +155,6 @@ _FORMS: Final[tuple[tuple[str, str, str], ...]] = (
         "dynatrace-token",
         "dt0",
         r"\bdt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}",
-    ),
-    (
-        "onepassword-key",
-        "a3-",
-        r"\bA3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}\b",
     ),
     (
         "infisical-token",
@@ -203,16 +193,6 @@ _FORMS: Final[tuple[tuple[str, str, str], ...]] = (
             r"\b(?:(?:GR1348941|sb_secret_|LTAI|pscale_(?:tkn|pw|oauth)_|CFPAT-|duffel_(?:live|test)_|sha256~|SSWS 00)[\w-]{18,}"
             r"|oy2[a-z0-9]{43}\b|token-[a-z0-9]{5}:[a-z0-9]{54}\b)"
         ),
-    ),
-    (
-        "uuid-token",
-        "sdk- pat- access- api- token- secret-",
-        r"\b(?:sdk|pat|access|api|token|secret)-(?:[a-z0-9]{2,12}-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
-    ),
-    (
-        "prefixed-token",
-        "_ - :",
-        r"\b(?!(?:sha|md|commit|rev|hash|digest|etag|checksum|blob|tree|image|build)[\d_-])[A-Za-z][A-Za-z0-9]{1,11}(?:_[a-z]{2,8})?(?:_|(?<=pul)-|(?<=FLWSECK)-)(?:[0-9a-f]{32,}|(?=[a-z]{0,40}\d)[0-9a-z]{34,})(?![0-9A-Za-z])",
     ),
     (
         "twilio-key",
@@ -326,8 +306,8 @@ _FORMS: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "curl-credentials",
-        "curl wget http",
-        r"(?i:\b(?:curl|https?|wget)\b[^\n|;]{0,200}\s(?:-u|--user|-a|--auth)[ =]?)[\"']?[^\s:\"']{1,60}:(?P<secret>[^\s\"']{4,200})",
+        "-u --user",
+        r"(?i:\b(?:curl|wget)\b[^\n|;]{0,200}\s(?:-u|--user)[ =]?)[\"']?[^\s:\"']{1,60}:(?P<secret>[^\s\"']{4,200})",
     ),
     (
         "client-password",
@@ -336,7 +316,7 @@ _FORMS: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "netrc-password",
-        "password",
+        "login ",
         r"\blogin\s{1,4}\S{1,100}\s{1,4}password\s{1,4}(?P<secret>\S{4,200})",
     ),
     (
@@ -368,7 +348,27 @@ _FORMS: Final[tuple[tuple[str, str, str], ...]] = (
         r"--?(?i:pass(?:word|wd|phrase)?|token|secret|api-?key|access-?key|auth)[= ][\"']?(?P<secret>(?=[^\s\"']{0,200}\d)[^\s\"']{6,200})",
     ),
 )
-KINDS: Final = (*dict.fromkeys(kind for kind, *_ in _FORMS), "high-entropy")
+_RUN_FORMS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
+    (kind, re.compile(pattern))
+    for kind, pattern in (
+        # kind and pattern, of those that are a run of characters from beginning to end
+        ("mailgun-key", r"\b[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b"),
+        ("mailchimp-key", r"\b[0-9a-f]{32}-us\d{1,2}\b"),
+        (
+            "onepassword-key",
+            r"\bA3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}\b",
+        ),
+        (
+            "uuid-token",
+            r"\b(?:sdk|pat|access|api|token|secret)-(?:[a-z0-9]{2,12}-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
+        ),
+        (
+            "prefixed-token",
+            r"\b(?!(?:sha|md|commit|rev|hash|digest|etag|checksum|blob|tree|image|build)[\d_-])[A-Za-z][A-Za-z0-9]{1,11}(?:_[a-z]{2,8})?(?:_|(?<=pul)-|(?<=FLWSECK)-)(?:[0-9a-f]{32,}|(?=[a-z]{0,40}\d)[0-9a-z]{34,})(?![0-9A-Za-z])",
+        ),
+    )
+)
+KINDS: Final = (*dict.fromkeys(kind for kind, *_ in (*_FORMS, *_RUN_FORMS)), "high-entropy")
 """The kinds of secrets that are told apart."""
 _PATTERNS: Final = tuple((kind, re.compile(pattern)) for kind, _, pattern in _FORMS)
 _WORDS: Final = tuple(
@@ -420,7 +420,9 @@ def _inside_mark(text: str, at: int) -> bool:
 
 def _without_run(one: re.Match[str], found: Counter[str]) -> str:
     run = one[0]
-    if not _is_drawn(run):
+    for kind, pattern in _RUN_FORMS:
+        run = pattern.sub(partial(_marked, kind=kind, found=found), run)
+    if run != one[0] or not _is_drawn(run):
         return run
     found["high-entropy"] += 1
     return "[redacted high-entropy]"
