@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from knobctl.errors import KnobctlError
 from knobctl.finding import Severity
 from knobctl.text import count, spelled, visible
+from knobctl.tui.signs import SEVERITIES
 from knobctl.tui.ui import line, lines
 
 if TYPE_CHECKING:
@@ -23,14 +24,6 @@ if TYPE_CHECKING:
     from knobctl.engine.interface import Engine, LiveSet
     from knobctl.finding import Finding
     from knobctl.tui.fleet import Fleet
-    from knobctl.tui.ui import Role
-
-_ROLES: dict[Severity, Role] = {
-    Severity.ERROR: "error",
-    Severity.WARNING: "warn",
-    Severity.INFO: "muted",
-}
-_SIGNS = {Severity.ERROR: "x", Severity.WARNING: "!", Severity.INFO: "i"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,10 +100,11 @@ def _finding_lines(findings: Sequence[Finding]) -> Iterator[Content]:
     for one in sorted(findings, key=lambda each: each.severity.rank):
         if one.severity is Severity.INFO:
             continue
-        role = _ROLES[one.severity] if one.counts else "muted"
+        sign, role = SEVERITIES[one.severity]
         waived = f" (waived: {one.waived_by})" if one.waived_by else ""
         yield line(
-            (f"{_SIGNS[one.severity]} {one.rule}", role), f"{waived}  {headline(one.message)}"
+            (f"{sign} {one.rule}", role if one.counts else "muted"),
+            f"{waived}  {headline(one.message)}",
         )
         for label, words in (*costs(one.message), *advice(one)):
             yield line((f"  {label:<{LONGEST_LABEL}} ", "muted"), words)

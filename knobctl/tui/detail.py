@@ -10,6 +10,7 @@ from knobctl.report.explain import zero_words
 from knobctl.report.tick_bar import FLOOR, NOW, tick_bar
 from knobctl.text import count, printable, spelled
 from knobctl.tui.draft import As
+from knobctl.tui.signs import SEVERITIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,11 +33,6 @@ _FIRST: Final = ("warning", "lost", "kept", "write", "note", "exactly")
 """Topics in falling order of need; the others follow in theirs."""
 _SAID: Final = frozenset({"off", "default"})
 """Topics of a value that stand in the pane whatever the value."""
-_SIGNS: Final[dict[Severity, tuple[str, Role]]] = {
-    Severity.ERROR: ("x", "error"),
-    Severity.WARNING: ("!", "warn"),
-    Severity.INFO: ("i", "muted"),
-}
 
 
 def detail_lines(
@@ -97,7 +93,7 @@ def _policies(found: Sequence[Finding]) -> list[tuple[str, Role]]:
     """How many findings of policies there are, the gravest first; those that fail nothing are told apart."""
     parts: list[tuple[str, Role]] = []
     for severity in (Severity.ERROR, Severity.WARNING):
-        sign, role = _SIGNS[severity]
+        sign, role = SEVERITIES[severity]
         if number := sum(one.severity is severity and one.counts for one in found):
             parts.append((f"{sign} {count(number, severity.value)}  ", role))
     waived = sum(one.waived_by is not None for one in found)
@@ -169,7 +165,7 @@ def _findings(
     for one in found:
         if one in faults:
             continue
-        sign, role = _SIGNS[one.severity]
+        sign, role = SEVERITIES[one.severity]
         first, *more = one.message.splitlines() or [""]
         aside = (
             f" (waived by {one.waived_by})"

@@ -12,6 +12,7 @@ from knobctl.finding import Severity
 from knobctl.text import printable, spelled
 from knobctl.tui.detail import draft_text, zero_text
 from knobctl.tui.draft import Cause
+from knobctl.tui.signs import CAUSES
 from knobctl.tui.ui import fitted
 
 if TYPE_CHECKING:
@@ -43,10 +44,9 @@ REFUSED: Final = Matter("x", "error", "error")
 LOCKED: Final = Matter("#", "locked", "muted")
 WARNS: Final = Matter("!", "warn", "warn")
 QUIET: Final = Matter(" ", "", "")
+_WORDS: Final = {Cause.EDIT: "edited", Cause.RESET: "reset", Cause.DRIFT: "drift"}
 _CAUSES: Final = {
-    Cause.EDIT: Matter("*", "edited", "edited"),
-    Cause.RESET: Matter("-", "reset", "warn"),
-    Cause.DRIFT: Matter("~", "drift", "drift"),
+    cause: Matter(sign, _WORDS[cause], role) for cause, (sign, role) in CAUSES.items()
 }
 
 

@@ -9,6 +9,7 @@ from knobctl.report.changes import unknown_words, value_words
 from knobctl.report.files import diff_lines
 from knobctl.text import count
 from knobctl.tui.draft import Cause
+from knobctl.tui.signs import CAUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,12 +20,11 @@ if TYPE_CHECKING:
     from knobctl.tui.judging import Judgement, TenantJudge
     from knobctl.tui.ui import Role
 
-CAUSES: Final[dict[Cause, tuple[str, str, Role]]] = {
-    Cause.RESET: ("-", "RESET: neither the draft nor the files have it", "warn"),
-    Cause.EDIT: ("*", "edit", "edited"),
-    Cause.DRIFT: ("~", "drift: the files have it, the engine has not", "drift"),
+_WORDS: Final = {
+    Cause.RESET: "RESET: neither the draft nor the files have it",
+    Cause.EDIT: "edit",
+    Cause.DRIFT: "drift: the files have it, the engine has not",
 }
-"""The sign of each kind, its words, and then its colour."""
 _PAINT: Final[dict[str, Role]] = {"+": "good", "-": "error", "@": "muted"}
 
 
@@ -73,11 +73,11 @@ def _due_lines(due: Sequence[Due]) -> Iterator[Line]:
     width = max(len(before) for before, _ in rows)
     other = max(len(after) for _, after in rows)
     for one, (before, after) in zip(due, rows, strict=True):
-        sign, words, role = CAUSES[one.cause]
+        sign, role = CAUSES[one.cause]
         yield (
             (f"{sign} ", role),
             f"{one.change.field_path:{path}}  {before:{width}} -> {after:{other}}  ",
-            (words, role),
+            (_WORDS[one.cause], role),
         )
 
 
