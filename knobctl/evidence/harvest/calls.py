@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from knobctl.evidence.harvest.asked import CLI_QUERY, MCP_QUERY, Asked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from knobctl.evidence.harvest.asked import Names
@@ -145,7 +145,32 @@ class Calls:
             yield from asked
 
 
-def asking_words(names: Names) -> list[bytes]:
+def wanted_lines(
+    names: Names, calls: Calls, *, answers: bytes, asks: bytes
+) -> Callable[[Line], bool]:
+    """Say of a line, by its bytes, whether it can hold a prompt, a question or an awaited answer.
+
+    Nineteen bytes of twenty are results of tools; parsing them would be the whole work.
+
+    Args:
+        names: How an engine is asked.
+        calls: The questions that wait for their answers.
+        answers: What a line holds that brings results.
+        asks: What a line holds that calls a tool.
+    """
+    words = _asking_words(names)
+
+    def wanted(line: Line) -> bool:
+        if line.holds(answers):
+            return calls.may_answer(line)
+        if line.holds(asks):
+            return any(map(line.holds, words))
+        return line.holds(b'"user"')
+
+    return wanted
+
+
+def _asking_words(names: Names) -> list[bytes]:
     """What of a line that calls a tool or a program must hold one, so that it can ask."""
     tool = names.mcp_query_tool
     spellings = dict.fromkeys((tool, tool.lower(), tool.upper(), tool.capitalize()))

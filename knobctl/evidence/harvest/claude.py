@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.evidence.harvest.asked import USER_PROMPT, Asked, Census, Names
-from knobctl.evidence.harvest.calls import Calls, asking_words
-from knobctl.evidence.harvest.lines import Line, records, texts_of
+from knobctl.evidence.harvest.calls import Calls, wanted_lines
+from knobctl.evidence.harvest.lines import records, texts_of
 from knobctl.evidence.harvest.times import time_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 PATTERN: Final = "*.jsonl"
@@ -19,7 +19,8 @@ PATTERN: Final = "*.jsonl"
 def read(path: Path, names: Names, census: Census) -> Iterator[Asked]:
     """See `formats.Reader`."""
     calls = Calls(names)
-    for record in records(path, census, _wanted(names, calls)):
+    wanted = wanted_lines(names, calls, answers=b'"tool_result"', asks=b'"tool_use"')
+    for record in records(path, census, wanted):
         if record.get("isSidechain") or record.get("isMeta") or record.get("isCompactSummary"):
             continue
         message = record.get("message")
@@ -46,20 +47,3 @@ def _hear(block: dict[str, Any], calls: Calls, at: Any) -> None:  # noqa: ANN401
             calls.command(arguments.get("command"), block.get("id"), at)
     elif block.get("type") == "tool_result":
         calls.answer(block.get("tool_use_id"), "\n".join(texts_of(block.get("content"))))
-
-
-def _wanted(names: Names, calls: Calls) -> Callable[[Line], bool]:
-    """Say of a line, by its bytes, whether it can hold a prompt, a question or an awaited answer.
-
-    Nineteen bytes of twenty are results of tools; parsing them would be the whole work.
-    """
-    asks = asking_words(names)
-
-    def wanted(line: Line) -> bool:
-        if line.holds(b'"tool_result"'):
-            return calls.may_answer(line)
-        if line.holds(b'"tool_use"'):
-            return any(map(line.holds, asks))
-        return line.holds(b'"user"')
-
-    return wanted

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.evidence.harvest.asked import USER_PROMPT, Asked, Census, Names
-from knobctl.evidence.harvest.calls import Calls, arguments_of, asking_words
-from knobctl.evidence.harvest.lines import Line, records, texts_of
+from knobctl.evidence.harvest.calls import Calls, arguments_of, wanted_lines
+from knobctl.evidence.harvest.lines import records, texts_of
 from knobctl.evidence.harvest.times import time_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from datetime import datetime
     from pathlib import Path
 
@@ -21,7 +21,8 @@ _SHELLS: Final = ("shell", "exec_command", "local_shell", "container.exec", "she
 def read(path: Path, names: Names, census: Census) -> Iterator[Asked]:
     """See `formats.Reader`."""
     calls = Calls(names)
-    for record in records(path, census, _wanted(names, calls)):
+    wanted = wanted_lines(names, calls, answers=b'"function_call_output"', asks=b'"function_call"')
+    for record in records(path, census, wanted):
         at = time_of(record.get("timestamp"))
         payload = record.get("payload")
         item = payload if isinstance(payload, dict) else record
@@ -44,16 +45,3 @@ def _hear(item: dict[str, Any], calls: Calls, at: datetime | None) -> None:
     elif item.get("type") == "function_call_output":
         output = item.get("output")
         calls.answer(call, output if isinstance(output, str) else str(output))
-
-
-def _wanted(names: Names, calls: Calls) -> Callable[[Line], bool]:
-    asks = asking_words(names)
-
-    def wanted(line: Line) -> bool:
-        if line.holds(b'"function_call_output"'):
-            return calls.may_answer(line)
-        if line.holds(b'"function_call"'):
-            return any(map(line.holds, asks))
-        return line.holds(b'"user"')
-
-    return wanted
