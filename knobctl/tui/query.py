@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from math import isfinite, nan
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from knobctl.text import nearest
+from knobctl.tui.comparisons import column_compared
 from knobctl.tui.fleet import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from knobctl.knobs import Catalogue, Knob
+    from knobctl.tui.comparisons import Kept
     from knobctl.tui.fleet import About, Fleet
-
-    Kept: TypeAlias = "Callable[[Fleet, Sequence[int]], list[int]]"
-    """Which of some rows are kept, in their order."""
 
 _WORD: Final = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
 _COMPARISON: Final = re.compile(r"([A-Za-z_][\w.]*)(<=|>=|!=|=|<|>)(.*)", re.DOTALL)
@@ -256,7 +255,7 @@ def _compared(name: str, sign: str, text: str, catalogue: Catalogue) -> Kept:
         return _mode_compared(knob, sign, text)
     wanted = _number(name, sign, text)
     assert isinstance(knob.default, (int, float))
-    return _column_compared(
+    return column_compared(
         lambda fleet: fleet.values.get(knob.name), sign, wanted, float(knob.default)
     )
 
@@ -264,14 +263,14 @@ def _compared(name: str, sign: str, text: str, catalogue: Catalogue) -> Kept:
 def _number_compared(name: str, sign: str, text: str, catalogue: Catalogue) -> Kept:
     wanted = _number(name, sign, text)
     if name == "set":
-        return _column_compared(lambda fleet: fleet.counts, sign, wanted, nan)
+        return column_compared(lambda fleet: fleet.counts, sign, wanted, nan)
     if name == "warnings":
-        return _column_compared(lambda fleet: fleet.warnings, sign, wanted, nan)
+        return column_compared(lambda fleet: fleet.warnings, sign, wanted, nan)
     floor = catalogue.by_role.get("floor.fused")
     if floor is None:
         raise _NotUnderstoodError("these knobs have no fused floor")
     assert isinstance(floor.default, (int, float))
-    held = _column_compared(lambda fleet: fleet.live_floors, sign, wanted, float(floor.default))
+    held = column_compared(lambda fleet: fleet.live_floors, sign, wanted, float(floor.default))
 
     def kept(fleet: Fleet, rows: Sequence[int]) -> list[int]:
         marks, read = fleet.marks, int(Mark.COMPARED)
@@ -288,53 +287,7 @@ def _mode_compared(knob: Knob, sign: str, text: str) -> Kept:
     if wanted is None:
         raise _NotUnderstoodError(_unknown("value of " + knob.name, text, list(knob.choices)))
     default = choices.get(str(knob.default).lower(), nan)
-    return _column_compared(lambda fleet: fleet.values.get(knob.name), sign, wanted, default)
-
-
-def _column_compared(
-    column_of: Callable[[Fleet], Sequence[float] | None], sign: str, wanted: float, default: float
-) -> Kept:
-    """Compare what is in force: where nothing is set, the default is."""
-    with_unset = _holds(sign, default, wanted)
-    passing = _PASSING[sign, with_unset]
-
-    def kept(fleet: Fleet, rows: Sequence[int]) -> list[int]:
-        column = column_of(fleet)
-        if column is None:
-            return list(rows) if with_unset else []
-        return passing(column, wanted, rows)
-
-    return kept
-
-
-_Passing: TypeAlias = "Callable[[Sequence[float], float, Sequence[int]], list[int]]"
-_PASSING: Final[Mapping[tuple[str, bool], _Passing]] = {
-    ("<", False): lambda held, wanted, rows: [row for row in rows if held[row] < wanted],
-    ("<", True): lambda held, wanted, rows: [row for row in rows if not held[row] >= wanted],
-    ("<=", False): lambda held, wanted, rows: [row for row in rows if held[row] <= wanted],
-    ("<=", True): lambda held, wanted, rows: [row for row in rows if not held[row] > wanted],
-    (">", False): lambda held, wanted, rows: [row for row in rows if held[row] > wanted],
-    (">", True): lambda held, wanted, rows: [row for row in rows if not held[row] <= wanted],
-    (">=", False): lambda held, wanted, rows: [row for row in rows if held[row] >= wanted],
-    (">=", True): lambda held, wanted, rows: [row for row in rows if not held[row] < wanted],
-    ("=", False): lambda held, wanted, rows: [row for row in rows if held[row] == wanted],
-    ("=", True): lambda held, wanted, rows: [
-        row for row in rows if not (held[row] < wanted or held[row] > wanted)
-    ],
-    ("!=", False): lambda held, wanted, rows: [
-        row for row in rows if held[row] < wanted or held[row] > wanted
-    ],
-    ("!=", True): lambda held, wanted, rows: [row for row in rows if held[row] != wanted],
-}
-"""By sign, and whether rows that set nothing pass, how a column is compared.
-
-Every comparison with NaN, which is where nothing is set, fails, and so its contrary holds. One line
-for each: a call in every row would cost more than the row.
-"""
-
-
-def _holds(sign: str, value: float, wanted: float) -> bool:
-    return bool(_PASSING[sign, False]([value], wanted, [0]))
+    return column_compared(lambda fleet: fleet.values.get(knob.name), sign, wanted, default)
 
 
 def _number(name: str, sign: str, text: str) -> float:
