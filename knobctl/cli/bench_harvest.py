@@ -136,7 +136,22 @@ def _homes() -> tuple[tuple[str, Path], ...]:
 def _harvested(
     session: Session, places: Sequence[tuple[str, Path]], wanted: Wanted, path: Path
 ) -> tuple[Census, HeldOut]:
-    """Read what is new, add it to the set, and write that."""
+    """Read what is new, add it to the set, and write that; two harvests into one set wait for each other."""
+    from knobctl.evidence.private_files import one_at_a_time
+
+    name = blake2b(str(path.resolve()).encode(errors="surrogateescape"), digest_size=16).hexdigest()
+    kept = session.cache_folder / "harvest" / name
+    with one_at_a_time(kept.with_name(f"{name}.lock")):
+        return _added(session, places, wanted, path, kept)
+
+
+def _added(
+    session: Session,
+    places: Sequence[tuple[str, Path]],
+    wanted: Wanted,
+    path: Path,
+    kept: Path,
+) -> tuple[Census, HeldOut]:
     from knobctl.cli.program import program_digest
     from knobctl.evidence.harvest.asked import Census, fingerprint
     from knobctl.evidence.harvest.earlier import Earlier
@@ -153,8 +168,7 @@ def _harvested(
         about = (program_digest(), repr(wanted), fingerprint(held.questions.values()))
         return blake2b(repr(about).encode(), digest_size=16).hexdigest()
 
-    name = blake2b(str(path.resolve()).encode(errors="surrogateescape"), digest_size=16).hexdigest()
-    earlier = Earlier.at(session.cache_folder / "harvest" / name, key())
+    earlier = Earlier.at(kept, key())
     census = Census()
     _read_all(session, places, wanted, census, held, earlier)
     write_private(path, question_lines(held.in_order()))

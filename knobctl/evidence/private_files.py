@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from knobctl.documents.files import write_atomically
@@ -9,7 +11,7 @@ from knobctl.errors import AnswerError, RefusedError
 from knobctl.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 MODE: Final = 0o600
@@ -50,3 +52,23 @@ def write_private(path: Path, pieces: Iterable[bytes]) -> None:
         write_atomically(path, pieces, mode=MODE)
     except OSError as error:
         raise AnswerError(f"{visible(str(path))} could not be written: {error.strerror}") from error
+
+
+@contextmanager
+def one_at_a_time(path: Path) -> Iterator[None]:
+    """Wait until nobody else holds this lock, and hold it; who is killed holds it no more.
+
+    Args:
+        path: A file that is made for it and stays.
+
+    Raises:
+        AnswerError: If the disk or the permissions do not allow it.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = path.open("ab")
+    except OSError as error:
+        raise AnswerError(f"{visible(str(path))} could not be written: {error.strerror}") from error
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

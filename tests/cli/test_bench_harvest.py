@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -343,3 +344,17 @@ def test_no_line_ends_a_run(knobctl: Knobctl, kind: str) -> None:
         "2020-01-01",
     )
     assert done.code == 0, done.err
+
+
+def test_two_harvests_into_one_set_lose_nothing_of_each_other(knobctl: Knobctl) -> None:
+    """Each waits for the other, reads what that wrote, and adds to it."""
+    out = knobctl.folder / "set.jsonl"
+
+    def gather(number: int) -> int:
+        texts = (f"What is it of {number} and of {n} then?\n" for n in range(300))
+        list_ = knobctl.write(f"{number}.txt", "".join(texts))
+        return knobctl("bench", "harvest", "--from", f"lines={list_}", "--output", out).code
+
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(gather, range(4))] == [0] * 4
+    assert len(questions_of(out)) == 1_200
