@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from tests.tui.terminal.installing import require_tmux
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -201,7 +202,7 @@ def terminal(
         main: What `knobctl` runs.
         variables: What the environment says besides.
     """
-    assert shutil.which("tmux"), "these tests drive a real terminal: install tmux"
+    require_tmux()
     home = folder.with_name(f"{folder.name}-home")
     home.mkdir(exist_ok=True)
     # A path of a socket may have about a hundred characters: less than folders of tests have.
