@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from knobctl.canonical import NoCanonicalFormError, canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 FIRST_PREVIOUS_HASH: Final = "0" * 64
 
@@ -50,14 +50,3 @@ class Chain:
         self._previous = event.get("hash")
         self.events += 1
         return found
-
-
-def broken_links(events: Iterable[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], str]]:
-    """Find the events of one tenant, oldest first, that do not continue the chain.
-
-    Returns:
-        Each such event with what is wrong, in words. A tail that was cut off is not seen: nothing
-        in a chain says how long it was.
-    """
-    chain = Chain()
-    return [(event, words) for event in events if (words := chain.fault(event))]

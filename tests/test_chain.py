@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knobctl import chain
-from knobctl.chain import FIRST_PREVIOUS_HASH, broken_links, event_hash, is_whole
+from knobctl.chain import FIRST_PREVIOUS_HASH, event_hash, is_whole
+from tests.engine.chains import broken_links
 
 
 def _chain(length: int) -> list[dict[str, Any]]:

@@ -1,11 +1,14 @@
-"""Sound chains of audit events."""
+"""Chains of audit events: sound ones, and what is broken in others."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from knobctl.chain import FIRST_PREVIOUS_HASH, event_hash
+from knobctl.chain import FIRST_PREVIOUS_HASH, Chain, event_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 LENGTH: Final = 12
 
@@ -29,3 +32,14 @@ def chain(tenant: str = "acme", length: int = LENGTH) -> list[dict[str, Any]]:
         }
         events.append(event | {"hash": event_hash(event)})
     return events
+
+
+def broken_links(events: Iterable[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], str]]:
+    """Find the events of one tenant, oldest first, that do not continue the chain.
+
+    Returns:
+        Each such event with what is wrong, in words. A tail that was cut off is not seen: nothing
+        in a chain says how long it was.
+    """
+    chain = Chain()
+    return [(event, words) for event in events if (words := chain.fault(event))]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knobctl.chain import broken_links
 from knobctl.server.auth import Caller, local_caller
 from knobctl.server.refusal import Code, ServiceError
+from tests.engine.chains import broken_links
 from tests.server.doors import OverHttp, RefusedError, every_event, served
 
 if TYPE_CHECKING:

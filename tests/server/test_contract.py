@@ -11,9 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from knobctl.chain import FIRST_PREVIOUS_HASH, broken_links, event_hash
+from knobctl.chain import FIRST_PREVIOUS_HASH, event_hash
 from knobctl.knobs import Knob, KnobType, load_catalogue
 from knobctl.server.auth import Caller
+from tests.engine.chains import broken_links
 from tests.server.doors import Door, RefusedError
 
 GIVEN = {"retrieval_min_score": 0.15, "retrieval_vector_top_k": 32}

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from knobctl.chain import broken_links
 from knobctl.errors import EngineError, RefusedError
 from knobctl.knobs import Catalogue
 from knobctl.server.auth import Caller, local_caller
@@ -25,6 +24,7 @@ from knobctl.server.knobs import KnobsService
 from knobctl.server.moving import move
 from knobctl.server.store import open_store
 from knobctl.server.store.moved import moved_tables
+from tests.engine.chains import broken_links
 from tests.running import Knobctl
 from tests.server.conftest import STORES
 from tests.server.corpora import IDENTITY, at_angle, chunk, unit, write

@@ -26,7 +26,6 @@ from sqlalchemy import create_engine
 from sqlalchemy.exc import SQLAlchemyError
 
 import knobctl.server.store
-from knobctl.chain import broken_links
 from knobctl.errors import EngineError, UsageError
 from knobctl.knobs import Catalogue, Knob, KnobType, load_catalogue
 from knobctl.server.auth import local_caller
@@ -39,6 +38,7 @@ from knobctl.server.store.interface import OutcomeUnknownError, StoreUnavailable
 from knobctl.server.store.postgres import PostgresStore
 from knobctl.server.store.postgres_schema import NEWEST
 from knobctl.server.store.postgres_tables import METADATA, AnyText, knobs_table
+from tests.engine.chains import broken_links
 from tests.server.catalogues import NEW_KNOB, changed_catalogue
 from tests.server.corpora import IDENTITY, chunk, write
 from tests.server.services import Line, postgres_url

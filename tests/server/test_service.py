@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knobctl.chain import broken_links
 from knobctl.server.audit import uuid7
 from knobctl.server.auth import Caller, local_caller
 from knobctl.server.refusal import ServiceError
+from tests.engine.chains import broken_links
 from tests.server.catalogues import changed_catalogue
 
 if TYPE_CHECKING:

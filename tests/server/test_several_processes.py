@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from knobctl.chain import broken_links
 from knobctl.knobs import load_catalogue
 from knobctl.server.auth import Caller
 from knobctl.server.knobs import KnobsService, open_service
+from tests.engine.chains import broken_links
 from tests.server.doors import every_event
 from tests.server.engine_processes import MAIN, CallFailedError, Calls, EngineProcess
 from tests.server.services import milvus, postgres_url

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from knobctl.chain import broken_links
 from knobctl.errors import EngineError, UsageError
 from knobctl.knobs import Catalogue, load_catalogue
 from knobctl.server.auth import local_caller
@@ -22,6 +21,7 @@ from knobctl.server.refusal import ServiceError
 from knobctl.server.store import open_store
 from knobctl.server.store.interface import KnobsRow
 from knobctl.server.stored import Stored, opened, sealed
+from tests.engine.chains import broken_links
 from tests.server.catalogues import NEW_KNOB, changed_catalogue
 from tests.server.doors import every_event
 
