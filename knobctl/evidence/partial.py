@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from knobctl.errors import AnswerError, InputError
 from knobctl.evidence.private_files import write_private
 from knobctl.evidence.reading import recording_at
-from knobctl.evidence.recording import Why, written
+from knobctl.evidence.recording import Why, question_line, written
 from knobctl.text import visible
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def noting(
         with path.open("a", encoding="utf-8") as file:
 
             def note(question: Question) -> None:
-                _, line = written(heading, (question,))
+                line = question_line(question)
                 with lock:
                     file.write(line)
                     file.flush()

@@ -18,8 +18,8 @@ from knobctl.evidence.recording import (
     Recording,
     arithmetic_fault,
     heading_of,
+    question_line,
     question_of,
-    written,
 )
 from knobctl.fusion import exact, reach
 from knobctl.shipped import shipped
@@ -111,8 +111,7 @@ def fault_of(heading: Heading, reached: Reach, question: Question) -> str | None
         question: What an engine's answer was read as.
     """
     try:
-        _, line = written(heading, (question,))
-        _judge(_read(line.encode()), "question")
+        _judge(_read(question_line(question).encode()), "question")
     except (_BadLineError, TypeError, ValueError) as error:
         return str(error)
     return arithmetic_fault(heading, reached, question)

@@ -187,8 +187,12 @@ class Recording:
 def written(heading: Heading, questions: Iterable[Question]) -> Iterator[str]:
     """The lines of a file, each with its line end; what is empty or unknown is left out."""
     yield _line(_heading_object(heading))
-    for question in questions:
-        yield _line(_question_object(question))
+    yield from map(question_line, questions)
+
+
+def question_line(question: Question) -> str:
+    """The line of one question, with its line end."""
+    return _line(_question_object(question))
 
 
 def arithmetic_fault(heading: Heading, reached: Reach, question: Question) -> str | None:
