@@ -81,6 +81,8 @@ class Calls:
         Few are waited for at a time; where many are, none of them may ever be answered, and to look for
         each in every line would take longer than parsing it.
         """
+        if not self._open:
+            return False
         if len(self._open) > _LOOKED_FOR:
             return True
         return any(not call.isascii() or line.holds(call.encode()) for call in self._open)
@@ -158,24 +160,31 @@ def wanted_lines(
         answers: What a line holds that brings results.
         asks: What a line holds that calls a tool.
     """
-    words = _asking_words(names)
+    may_ask = _asking(names)
 
     def wanted(line: Line) -> bool:
         if line.holds(answers):
             return calls.may_answer(line)
         if line.holds(asks):
-            return any(map(line.holds, words))
+            return may_ask(line)
         return line.holds(b'"user"')
 
     return wanted
 
 
-def _asking_words(names: Names) -> list[bytes]:
-    """What of a line that calls a tool or a program must hold one, so that it can ask."""
+def _asking(names: Names) -> Callable[[Line], bool]:
+    """Say of a line that calls a tool or a program whether it can ask."""
     tool = names.mcp_query_tool
     spellings = dict.fromkeys((tool, tool.lower(), tool.upper(), tool.capitalize()))
-    words = (*(f'__{one}"' for one in spellings), names.cli_program)
-    return [word.encode() for word in words if word]
+    tools = [f'__{one}"'.encode() for one in spellings]
+    program = names.cli_program.encode() if names.cli_program else None
+
+    def asks(line: Line) -> bool:
+        if program and line.holds(program):
+            return True
+        return line.holds(b"__") and any(map(line.holds, tools))
+
+    return asks
 
 
 def questions_in(command: object, names: Names) -> list[str]:
