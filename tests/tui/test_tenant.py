@@ -26,26 +26,10 @@ from tests.tui.desks import NOW, Desk
 from tests.tui.hostile import HOSTILE, hostile_engine, hostile_fleet, unseen
 from tests.tui.persons import Person, sit_down
 from tests.tui.pictures import assert_picture
+from tests.tui.tenants import at, screen
 
 Act = Callable[[Person], Awaitable[None]]
 LIVE = {"bolt": {"retrieval_min_score": 0.3, "retrieval_vector_top_k": 32}}
-
-
-def at(tenant: str, act: Act) -> Act:
-    """Open a tenant first."""
-
-    async def opened(person: Person) -> None:
-        await person.app.push_screen(TenantScreen(tenant))
-        await person.press()
-        await act(person)
-
-    return opened
-
-
-def screen(person: Person) -> TenantScreen:
-    found = person.app.screen
-    assert isinstance(found, TenantScreen)
-    return found
 
 
 def row(person: Person, knob: str) -> str:

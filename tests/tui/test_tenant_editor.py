@@ -12,9 +12,9 @@ from textual.drivers.headless_driver import HeadlessDriver
 from knobctl.changes.limits import Limits
 from knobctl.tui.draft import UNSET
 from knobctl.tui.screens.preview import PreviewScreen
-from knobctl.tui.screens.tenant import TenantScreen
 from tests.tui.desks import NOW, Desk
 from tests.tui.persons import Person, sit_down
+from tests.tui.tenants import at, screen
 
 
 @pytest.fixture
@@ -36,23 +36,6 @@ def edits(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         monkeypatch.setenv("EDITOR", str(path))
 
     return made
-
-
-def at(
-    tenant: str, act: Callable[[Person], Awaitable[None]]
-) -> Callable[[Person], Awaitable[None]]:
-    async def opened(person: Person) -> None:
-        await person.app.push_screen(TenantScreen(tenant))
-        await person.press()
-        await act(person)
-
-    return opened
-
-
-def screen(person: Person) -> TenantScreen:
-    found = person.app.screen
-    assert isinstance(found, TenantScreen)
-    return found
 
 
 def kept(desk: Desk) -> list[Path]:
