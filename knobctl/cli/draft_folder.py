@@ -38,6 +38,15 @@ class DraftFolder:
         self._writing = Lock()
         self._seen: dict[str, bytes | None] = {}
         """By tenant, what lay there when this session looked or wrote last."""
+        self._homeless: dict[str, Draft] = {}
+        """What no file could be written for: it lasts as long as the session."""
+        self._second: set[str] = set()
+        """Of whom another session's draft lies there, and this one's is not kept."""
+
+    @property
+    def unkept(self) -> tuple[str, ...]:
+        """The tenants whose drafts end with this session."""
+        return (*self._homeless, *self._second)
 
     def find(self, tenant: str) -> Draft | None:
         """Read the draft of a tenant; None where there is none.
@@ -46,8 +55,11 @@ class DraftFolder:
             InputError: If what lies there is no draft, or somebody else's file.
         """
         with self._writing:
+            if tenant in self._homeless:
+                return self._homeless[tenant]
             content = self._read(self._path(tenant))
             self._seen[tenant] = content
+            self._second.discard(tenant)
         if content is None:
             return None
         path = self._path(tenant)
@@ -66,7 +78,10 @@ class DraftFolder:
         path = self._path(draft.tenant)
         content = None if draft.is_empty else draft_bytes(draft, self._clock())
         with self._writing:
+            self._homeless.pop(draft.tenant, None)
             if draft.tenant in self._seen and self._read(path) != self._seen[draft.tenant]:
+                if content is not None:
+                    self._second.add(draft.tenant)
                 raise ConflictError(
                     f"another session changed the draft of {draft.tenant}; this one is not kept on the disk",
                     hint="write or push it, or go back and open the tenant again to take the other one",
@@ -78,6 +93,8 @@ class DraftFolder:
                     self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                     write_atomically(path, content, mode=0o600)
             except OSError as error:
+                if content is not None:
+                    self._homeless[draft.tenant] = draft
                 raise RefusedError(
                     f"the draft of {draft.tenant} cannot be kept in {self._folder}: {error.strerror}",
                     hint="it is lost when this session ends",

@@ -380,9 +380,11 @@ class Session:
         self._opened.callback(filing.index.save)
         return filing
 
-    def understood(self, opening: Opening, *, whole: bool = True) -> Repository:
+    def understood(
+        self, opening: Opening, *, whole: bool = True, may_be_empty: bool = False
+    ) -> Repository:
         """Read the documents of an opened repository."""
-        repository = opening.repository(whole=whole)
+        repository = opening.repository(whole=whole, may_be_empty=may_be_empty)
         self._note_links(repository)
         self._catalogue = self._catalogue or repository.catalogue
         return repository

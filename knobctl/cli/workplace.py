@@ -87,10 +87,12 @@ class SessionWorkplace:
             return session.filing(repository, files)
 
         try:
-            repository = session.repository((self.where.path,), filing=filing)
+            opening = session.opening((self.where.path,), filing=filing)
+            # Where there are no documents, there is still what the engine holds.
+            repository = session.understood(opening, may_be_empty=True)
         finally:
             self._begun = None
-        return chosen_of(session, repository, None)[0]
+        return chosen_of(session, repository, None)[0] if repository.tenants else repository
 
     def begun(self) -> Repository | None:
         """See `Workplace.begun`."""
@@ -185,6 +187,10 @@ class SessionWorkplace:
         """See `Workplace.keep_draft`."""
         with self.log.noting(Kind.FILE, f"draft of {draft.tenant}"):
             self._drafts.keep(draft)
+
+    def unkept_drafts(self) -> Sequence[str]:
+        """See `Workplace.unkept_drafts`."""
+        return self._drafts.unkept
 
     def keep_text(self, tenant: str, text: bytes) -> KeptText:
         """See `Workplace.keep_text`."""

@@ -114,8 +114,8 @@ class Opening:
         return os.path.normpath(f"{self._cwd}/{path}" if path[:1] != "/" else path)
 
     @collector_paused()
-    def repository(self, *, whole: bool) -> Repository:
-        """Read everything."""
+    def repository(self, *, whole: bool, may_be_empty: bool = False) -> Repository:
+        """Read everything; folders in which there is nothing are refused, unless that may be."""
         for path in self._paths:
             if path == "-":
                 if self._unchanged is None:  # a revision has no standard input
@@ -123,7 +123,8 @@ class Opening:
             else:
                 self._judge_path(path)
         repository = self._repository
-        if not repository.judged and not repository.findings and not self._may_lack:
+        may_be_empty = may_be_empty or self._may_lack
+        if not repository.judged and not repository.findings and not may_be_empty:
             self._refuse_emptiness()
         if whole or self._needs_the_rest():
             self._read_rest()

@@ -123,7 +123,20 @@ class KnobctlApp(Frame):
             raise UsageError("name the tenant: :tenant NAME; Tab completes it")
         self.assert_known(tenant)
         self.switch_mode(FLEET)
-        self.push_screen(TenantScreen(tenant))
+
+        def is_here(screen: object) -> bool:
+            return isinstance(screen, TenantScreen) and screen.tenant == tenant
+
+        if any(map(is_here, self.screen_stack)):  # two of them would not know of each other's edits
+            while not is_here(self.screen):
+                self.pop_screen()
+        else:
+            self.push_screen(TenantScreen(tenant))
+
+    def _is_listed(self, tenant: str) -> bool:
+        """Whether the list shows it: the engine may hold a set for which there is no document."""
+        lists = (one for one in self.places() if isinstance(one, FleetScreen))
+        return any(tenant in one.fleet.at for one in lists)
 
     def assert_known(self, tenant: str) -> None:
         """See that the fleet has a tenant of a name, as far as that is known by now.
@@ -132,7 +145,7 @@ class KnobctlApp(Frame):
             UsageError: If it has none, with the nearest name.
         """
         names = self.workplace.tenant_names()
-        if names and tenant not in names:
+        if names and tenant not in names and not self._is_listed(tenant):
             close = nearest(tenant, names) if len(names) < _FEW else None
             known = f"did you mean {close}?" if close else "tenant: in the palette finds names"
             raise UsageError(f"there is no tenant {visible(tenant)}; {known}")
@@ -214,7 +227,11 @@ class KnobctlApp(Frame):
         if isinstance(self.screen, ConfirmScreen):
             return
         undone = [one for place in self.places() for one in place.unfinished()]
-        undone = [*self.pushes.unfinished(), *undone]
+        lost = [
+            f"{one}: a draft that could not be kept, LOST by leaving"
+            for one in self.workplace.unkept_drafts()
+        ]
+        undone = [*self.pushes.unfinished(), *lost, *undone]
         if not undone:
             self.exit()
             return

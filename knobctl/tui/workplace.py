@@ -125,6 +125,9 @@ class Workplace(Protocol):
     def keep_draft(self, draft: Draft) -> None:
         """Write a draft down; one in which nothing is edited is taken away."""
 
+    def unkept_drafts(self) -> Sequence[str]:
+        """The tenants whose drafts could not be written down: they last as long as the session."""
+
     def keep_text(self, tenant: str, text: bytes) -> KeptText:
         """Put a text where an editor finds it."""
 

@@ -54,6 +54,22 @@ def test_an_emptied_draft_is_taken_away(tmp_path: Path) -> None:
     assert list((tmp_path / "drafts").iterdir()) == []
 
 
+def test_a_draft_for_which_no_file_can_be_written_lasts_as_long_as_the_session(
+    tmp_path: Path,
+) -> None:
+    """It is found again where one comes back to the tenant, and written once there is room."""
+    folder = folder_in(tmp_path)
+    (tmp_path / "drafts").write_text("in the way")
+    with pytest.raises(RefusedError, match="cannot be kept"):
+        folder.keep(drafted())
+    assert folder.find("acme") == drafted()
+    assert list(folder.unkept) == ["acme"]
+    (tmp_path / "drafts").unlink()
+    folder.keep(drafted(value="0.5"))
+    assert not list(folder.unkept)
+    assert folder_in(tmp_path).find("acme") == drafted(value="0.5")
+
+
 @pytest.mark.parametrize("tenant", ["a/../../b", "x" * 5000, "\x1b]0;t\x07", "", "\udc80"])
 def test_any_tenant_has_its_own_file(tmp_path: Path, tenant: str) -> None:
     """Names are no paths."""
@@ -70,6 +86,7 @@ def test_another_sessions_draft_is_not_overwritten(tmp_path: Path) -> None:
     one.keep(drafted(value="0.4"))
     with pytest.raises(ConflictError, match="another session"):
         two.keep(drafted(value="0.5"))
+    assert list(two.unkept) == ["acme"]
     assert folder_in(tmp_path).find("acme") == drafted(value="0.4")
 
 

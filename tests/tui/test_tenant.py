@@ -404,6 +404,26 @@ def test_leaving_with_a_draft_open_asks(desk: Desk) -> None:
     sit_down(desk, at("fjord", act))
 
 
+def test_a_draft_that_cannot_be_kept_is_not_lost_by_going_back(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is there again on return; leaving the program says that it ends there."""
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
+
+    async def act(person: Person) -> None:
+        await person.press("e", *"0.2", "enter")
+        assert "it is lost when this session ends" in person.told
+        await person.press("escape", "q")
+        assert "fjord: a draft that could not be kept, LOST by leaving" in person.picture
+        await person.press("escape")
+        await person.say("tenant fjord")
+        assert cells(person, "retrieval_min_score")[1] == "0.2"
+        await person.press("q")
+        assert "kept for the next session" not in person.picture
+
+    sit_down(desk, at("fjord", act))
+
+
 def test_an_engine_that_cannot_be_asked_leaves_the_draft(desk: Desk) -> None:
     """It says so, goes on with the files, and asks again on R."""
 

@@ -136,8 +136,9 @@ class TenantEditing(Place):
 
     def unfinished(self) -> Iterable[str]:
         """The edits of the draft."""
-        if self.edited:
-            yield f"{self.tenant}: {count(len(self.edited), 'edit')} in a draft, kept for the next session"
+        if self.edited and self.tenant not in self.workplace.unkept_drafts():
+            kept = "kept for the next session" if self.keeps else "LOST by leaving"
+            yield f"{self.tenant}: {count(len(self.edited), 'edit')} in a draft, {kept}"
 
     def twin(self) -> str:
         """The command line that makes the draft's edits; the tenant's set where there are none."""
