@@ -15,11 +15,18 @@ from typing import TYPE_CHECKING, Final
 from textual import events
 from textual.app import App
 
+from knobctl.text import count
+from knobctl.tui.ui import tell
+
 if TYPE_CHECKING:
     from textual.message_pump import MessagePump
 
 PATIENCE_S: Final = 0.5
 """So long a key may be under way; then the next one is not kept waiting."""
+MOST: Final = 256
+"""So many keys may wait. Nobody types that far ahead: it is a text that a terminal pastes as if it were typed."""
+CALM_S: Final = 0.5
+"""So long nothing comes after the last of them."""
 
 
 class InOrder(App[None]):
@@ -30,6 +37,8 @@ class InOrder(App[None]):
         self._waiting: deque[events.Key | events.Paste] = deque()
         self._taken: events.Event | None = None
         self._is_busy = False
+        self._dropped = 0
+        self._calm: asyncio.TimerHandle | None = None
 
     def take(self, event: events.Key | events.Paste) -> None:
         """Hear of a key whose turn it is."""
@@ -42,13 +51,34 @@ class InOrder(App[None]):
             return  # the program is being left: a key that comes up from below means nothing any more
         elif event.is_forwarded:
             await super().on_event(event)
+        elif self._calm and event is not self._taken:
+            self._drop(1)
         elif self._is_busy and event is not self._taken:
             self._waiting.append(event)
+            if len(self._waiting) > MOST:
+                self._drop(len(self._waiting))
+                self._waiting.clear()
         else:
             self._is_busy, self._taken = True, event
             self.take(event)
             await super().on_event(event)
             self._done = asyncio.create_task(self._go_on())
+
+    def _drop(self, keys: int) -> None:
+        """Leave keys out, and all that come on their heels: of a pasted text each letter would be a command."""
+        self._dropped += keys
+        if self._calm:
+            self._calm.cancel()
+        self._calm = asyncio.get_running_loop().call_later(CALM_S, self._calmed)
+
+    def _calmed(self) -> None:
+        dropped, self._dropped, self._calm = self._dropped, 0, None
+        if self.screen_stack:
+            tell(
+                self,
+                f"{count(dropped, 'key')} came at once, as of a pasted text: ignored",
+                "warning",
+            )
 
     async def _go_on(self) -> None:
         """Wait until a key is obeyed: below, on its way up, and what it left to be done."""
