@@ -143,7 +143,7 @@ def _why(one: Due, found: TenantProposal, now: datetime) -> str:
         case Cause.EDIT:
             return "your edit"
         case Cause.RESET:
-            return "RESET: not in the files" if found.wanted.subject.document else "RESET"
+            return "RESET: in no file" if found.wanted.subject.document else "RESET"
         case Cause.DRIFT:
             live = found.wanted.live
             when = f", {ago(live.updated_at, now)}" if live.updated_at else ""

@@ -22,7 +22,7 @@ from tests.tui.between import engine_behind
 from tests.tui.desks import NOW
 from tests.tui.hostile import HOSTILE
 from tests.tui.pictures import assert_picture, strips
-from tests.tui.planning import LIVE, Planner, acme, at_once, planning
+from tests.tui.planning import FILE, LIVE, Planner, acme, at_once, planning
 
 if TYPE_CHECKING:
     from tests.tui.desks import Desk
@@ -75,6 +75,26 @@ def test_a_conflict_shows_what_the_other_person_did(desk: Desk) -> None:
 
     planning(desk, act)
     assert desk.knobs("acme") == LIVE | {"dedup_min_similarity": 0.97}
+
+
+def test_who_changed_the_file_meanwhile_is_planned_with(desk: Desk) -> None:
+    """Nothing is written over a file that moved; the plan that is made anew reads it."""
+    acme(desk)
+
+    async def act(planner: Planner) -> None:
+        await planner.plan(mmr_lambda="0.6")
+        await planner.acknowledge_all()
+        desk.write("fleet/acme.yaml", FILE + "  rrf_k: 70\n")
+        await planner.press("enter")
+        screen = await planner.pushed()
+        assert screen.push.error is not None
+        assert "was changed meanwhile and was not edited" in planner.picture
+        await planner.press("n")
+        await planner.planned()
+        assert "70" in planner.picture
+
+    planning(desk, act)
+    assert desk.knobs("acme") == LIVE
 
 
 def test_the_steps_are_told_as_they_are_taken(desk: Desk) -> None:
@@ -130,6 +150,7 @@ def test_leaving_the_screen_does_not_stop_the_push(desk: Desk) -> None:
         await planner.until(lambda: "acme: pushed, r2" in planner.told)
         assert "pushing" not in planner.header
         assert "ok pushed: acme is at revision r2" in planner.picture
+        assert screen.twin() == f"knobctl runs {screen.push.run}"  # to look at it, not to undo it
         await planner.press("escape")
         tenant = planner.app.screen
         assert isinstance(tenant, TenantScreen)

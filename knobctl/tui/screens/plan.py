@@ -164,7 +164,7 @@ class PlanScreen(Place):
             planned,
             self._acknowledged,
             self.workplace.now(),
-            width=table.content_size.width or self.size.width,
+            width=table.scrollable_content_region.width or self.size.width,
             unfolded=self._unfolded,
         )
         fixed = [number for number, one in enumerate(self._lines) if not (one.due or one.concern)]
@@ -356,7 +356,8 @@ class PlanScreen(Place):
         self._draw()
 
     def action_replan(self) -> None:
-        """Read the engine again."""
+        """Read the engine and the files again."""
+        self.workplace.reload()
         self._plan()
 
     async def action_back(self) -> None:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.containers import VerticalScroll
 
-from knobctl.changes.outcomes import Outcome
-from knobctl.tui import plan_view, push_view
+from knobctl.tui import push_view
 from knobctl.tui.actions import PUSHING, bindings_of
 from knobctl.tui.screens.place import Place
 from knobctl.tui.ui import Words, line, lines
@@ -98,19 +97,17 @@ class PushScreen(Place):
     def twin(self) -> str:
         """What a script does to see, or finish, the same run."""
         place, push = self.workplace.where.typed, self.push
-        outcome = push.outcome.outcome if push.outcome else None
         if push.run and push.carried and push.carried.done.can_be_resumed:
             return f"knobctl apply --resume {push.run}{place}"
-        if outcome is Outcome.APPLIED:
-            return plan_view.undo(push.found, place, push.run)
-        return "knobctl runs"
+        return f"knobctl runs {push.run}" if push.run else "knobctl runs"
 
     async def action_back(self) -> None:
         """Leave the screen."""
         await self.app.pop_screen()
 
     def action_plan_again(self) -> None:
-        """Plan again on top of what the engine holds now, with the same draft."""
+        """Plan again on top of what the engine and the files hold now, with the same draft."""
         from knobctl.tui.screens.plan import PlanScreen
 
+        self.workplace.reload()
         self.app.switch_screen(PlanScreen(self.push.draft, self._changed))

@@ -214,7 +214,7 @@ def test_a_plan_that_nobody_confirmed_is_written_by_no_signal(desk: Desk) -> Non
         tmux.send(":")
         tmux.type("push")
         tmux.send("Enter")
-        tmux.wait("RESET: not in the files")
+        tmux.wait("RESET: in no file")
         assert ended(tmux.lose())
     assert runs(Knobctl(desk.folder)) == []
     assert desk.knobs("acme") == LIVE
