@@ -96,15 +96,20 @@ NOBODY: Final = About()
 # Plain numbers: a member costs a look-up in every row of 100,000.
 _JUDGED, _WARN, _ERROR = int(Mark.JUDGED), int(Mark.WARN), int(Mark.ERROR)
 _COMPARED, _DRIFT, _UNMANAGED = int(Mark.COMPARED), int(Mark.DRIFT), int(Mark.UNMANAGED)
+_LOOKED: Final = _JUDGED | _COMPARED
 _STATES: Final = (
     (Mark.ERROR, State.ERROR),
     (Mark.DRIFT, State.DRIFT),
     (Mark.WARN, State.WARN),
     (Mark.UNMANAGED, State.UNMANAGED),
-    (Mark.JUDGED, State.OK),
 )
 _BY_MARKS: Final = tuple(
-    next((state for mark, state in _STATES if marks & mark), State.WAITING) for marks in range(256)
+    next(
+        (state for mark, state in _STATES if marks & mark),
+        # What the engine holds may be another set: nothing is in order until that is known.
+        State.OK if marks & _LOOKED == _LOOKED else State.WAITING,
+    )
+    for marks in range(256)
 )
 
 

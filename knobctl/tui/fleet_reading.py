@@ -78,6 +78,8 @@ class FleetReading:
         self._live_words = ""
         self._is_reading_live = self._has_strangers = False
         self.is_paused = False
+        self.knows_live = False
+        """Whether live was read the last time that it was tried."""
         self.trouble = ""
         """Why there is no fleet."""
         self._seen: Sequence[int] = ()
@@ -264,7 +266,7 @@ class FleetReading:
             self._has_strangers = True
 
     def _live_read(self) -> None:
-        took = perf_counter() - self._began_s
+        took, self.knows_live = perf_counter() - self._began_s, True
         self._every_s = max(OFTEN_S, SHARE * took)
         self._live_words = f"live every {self._every_s:.0f} s"
         # Those without a document stand at the end so far.
@@ -273,7 +275,7 @@ class FleetReading:
         self._later()
 
     def _no_live(self, error: KnobctlError) -> None:
-        self._live_words = f"live not read: {error.message}"
+        self._live_words, self.knows_live = f"live not read: {error.message}", False
         self._later()
 
     def _later(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -11,8 +11,18 @@ if TYPE_CHECKING:
     from knobctl.tui.fleet import Fleet
 
 
+_MANY: Final = 50
+"""So many tenants are named."""
+
+
 def twin_of(
-    fleet: Fleet, marked: Sequence[int], words: Sequence[str], *, path: str, typed: str
+    fleet: Fleet,
+    marked: Sequence[int],
+    words: Sequence[str],
+    shown: Sequence[int],
+    *,
+    path: str,
+    typed: str,
 ) -> str:
     """The command: of the marked tenants their diff, else what the filter comes to.
 
@@ -20,6 +30,7 @@ def twin_of(
         fleet: The columns.
         marked: The marked rows.
         words: The words of the filter.
+        shown: The rows that it leaves.
         path: What the session was opened with.
         typed: The options that lead to the same engine.
     """
@@ -35,4 +46,6 @@ def twin_of(
         return f"knobctl drift {where}{chosen}{typed}"
     if any(word.startswith(("state:", "rule:")) for word in words):
         return f"knobctl check {where}"
+    if words and not chosen and 0 < len(shown) <= _MANY:
+        return f"knobctl get {shlex.join(fleet.names[row] for row in shown)}{typed}"
     return f"knobctl get{chosen}{typed}"

@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 _WORD: Final = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
 _COMPARISON: Final = re.compile(r"([A-Za-z_][\w.]*)(<=|>=|!=|=|<|>)(.*)", re.DOTALL)
 _FIELD: Final = re.compile(r"([A-Za-z_]+):(.*)", re.DOTALL)
+_LOOKED: Final = Mark.JUDGED | Mark.COMPARED
 _FAULTY: Final = Mark.WARN | Mark.DRIFT | Mark.ERROR | Mark.UNMANAGED
 STATES: Final[Mapping[str, Callable[[int], bool]]] = {
-    "ok": lambda marks: bool(marks & Mark.JUDGED) and not marks & _FAULTY,
+    "ok": lambda marks: marks & (_LOOKED | _FAULTY) == _LOOKED,
     "warn": lambda marks: bool(marks & Mark.WARN),
     "drift": lambda marks: bool(marks & Mark.DRIFT),
     "error": lambda marks: bool(marks & Mark.ERROR),
     "x": lambda marks: bool(marks & Mark.ERROR),
     "unreadable": lambda marks: bool(marks & Mark.NO_TENANT),
     "unmanaged": lambda marks: bool(marks & Mark.UNMANAGED),
-    "waiting": lambda marks: not marks & (Mark.JUDGED | Mark.UNMANAGED),
+    "waiting": lambda marks: not marks & _FAULTY and marks & _LOOKED != _LOOKED,
 }
 """By word, whether the marks of a row are in that state; a row may be in several."""
 SHORT: Final = {

@@ -83,7 +83,7 @@ def test_states_are_told_the_worst_first() -> None:
     fleet = fleet_of(tenant("acme"), tenant("bolt"), tenant("calm"))
     assert {fleet.state(row) for row in range(3)} == {State.WAITING}
     fleet.judge([Verdict(0, 0, 2, ("a", "b")), Verdict(1, 1, 0, ("x",)), Verdict(2, 0, 0, ())])
-    assert [fleet.state(row) for row in range(3)] == [State.WARN, State.ERROR, State.OK]
+    assert [fleet.state(row) for row in range(3)] == [State.WARN, State.ERROR, State.WAITING]
     fleet.hold(Held(name, 0.3, 5.0, "anna", True) for name in ("acme", "bolt", "calm"))
     assert [fleet.state(row) for row in range(3)] == [State.DRIFT, State.ERROR, State.DRIFT]
     fleet.hold([Held("calm", nan, nan, "", False)])

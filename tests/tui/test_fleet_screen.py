@@ -132,6 +132,73 @@ def test_a_word_that_is_not_understood_is_told_as_it_is_typed(desk: Desk) -> Non
     sit_down(desk, act)
 
 
+def test_a_tenant_that_is_open_is_not_opened_twice(desk: Desk) -> None:
+    """Nor is one that only the engine knows refused by name."""
+    desk.live(LIVE)
+
+    async def act(person: Person) -> None:
+        await rested(person)
+        await person.say("tenant stray")
+        await person.say("lab")
+        await person.say("tenant stray")
+        await settled(person.pilot)
+        assert isinstance(person.app.screen, TenantScreen)
+        assert "no document" in person.picture
+        await person.press("escape")
+        assert isinstance(person.app.screen, FleetScreen)
+
+    sit_down(desk, act)
+
+
+def test_nothing_is_in_order_while_it_is_not_known_what_the_engine_holds(desk: Desk) -> None:
+    """A tenant without findings may have drifted: `ok` is said of what was compared."""
+
+    async def act(person: Person) -> None:
+        await rested(person)
+        assert "live not read" in person.picture
+        screen = fleet_of(person)
+        states = [str(screen.fleet.state(row)) for row in screen.table.view]
+        assert states == ["...", "! warn", "...", "! warn", "...", "..."]
+        assert "ok" not in person.picture.splitlines()[1]
+        await person.say("filter state:ok")
+        assert names(person) == []
+        await person.say("filter state:waiting")
+        assert names(person) == ["acme", "cinder", "ember", "fjord"]
+
+    with GivenEngine() as engine:
+        url = engine.url
+    sit_down(desk, act, size=(140, 40), engine=url)
+
+
+def test_without_documents_there_is_what_the_engine_holds(desk: Desk) -> None:
+    """Who has no repository at hand still finds, opens and edits a tenant's live set."""
+    desk.live({"zed": {"retrieval_min_score": 0.35}})
+    (desk.folder / "nothing").mkdir()
+
+    async def act(person: Person) -> None:
+        await rested(person)
+        assert names(person) == ["zed"]
+        assert "0.35" in person.picture
+        await person.press("enter")
+        await settled(person.pilot)
+        assert isinstance(person.app.screen, TenantScreen)
+        assert "no document" in person.picture
+        assert "retrieval_min_score = 0.35" in person.picture
+
+    sit_down(desk, act, path="nothing")
+
+
+def test_where_there_is_no_tenant_at_all_it_is_said(desk: Desk) -> None:
+    """Neither documents nor live sets: that is no mistake, and no trouble."""
+    (desk.folder / "nothing").mkdir()
+
+    async def act(person: Person) -> None:
+        await rested(person)
+        assert "no tenant in nothing, and none on the engine" in person.picture
+
+    sit_down(desk, act, path="nothing")
+
+
 def test_a_chip_is_taken_away_by_a_click(desk: Desk) -> None:
     """And what is right of the chips takes nothing away."""
 
@@ -186,6 +253,8 @@ def test_marks_make_a_command_for_all_of_them(desk: Desk) -> None:
         assert screen.twin().startswith("knobctl drift fleet -l tier=enterprise")
         await person.say("filter state:warn")
         assert screen.twin() == "knobctl check fleet"
+        await person.say("filter l !stray")
+        assert screen.twin() == "knobctl get bolt delta"
         await person.say("filter stray")
         await person.press("space")
         assert screen.twin().startswith("knobctl get stray")

@@ -201,12 +201,19 @@ class FleetScreen(Listing):
         if self.reading.trouble:
             return [(self.reading.trouble, "error")]
         if not total:
-            return [(self.reading.words or "no tenant", "muted")]
+            return [(self._why_none(), "muted")]
         parts: list[Part] = [(count(total, "tenant"), "strong")]
         for state, number in self.fleet.tally().items():
             if number and state is not State.WAITING:
                 parts += ["   ", (f"{number:,} {state}", ROLES[state])]
         return parts
+
+    def _why_none(self) -> str:
+        reading = self.reading
+        if reading.is_paused or not reading.is_done:
+            return reading.words or "no tenant"
+        none = f"no tenant in {self.workplace.where.path}"
+        return f"{none}, and none on the engine" if reading.knows_live else none
 
     def on_input_changed(self, event: FilterField.Changed) -> None:
         """Filter with every key."""
@@ -430,6 +437,7 @@ class FleetScreen(Listing):
             self.fleet,
             sorted(self.lines.marked),
             words_of(self.words),
+            self.table.view,
             path=self.workplace.where.path,
             typed=self.workplace.where.typed,
         )
