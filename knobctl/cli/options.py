@@ -243,9 +243,7 @@ def _option(name: str, *flags: str, **attributes: Any) -> _Option:
     return _Option(name, click.option(*flags, name, **attributes))
 
 
-def _options(
-    *, engine: bool, rate: bool, formats: tuple[str, ...], copies: bool
-) -> list[_Option]:
+def _options(*, engine: bool, rate: bool, formats: tuple[str, ...], copies: bool) -> list[_Option]:
     options = [_rate_option()] if rate else []
     if engine:
         options += [
