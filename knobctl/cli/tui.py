@@ -9,7 +9,7 @@ from knobctl.errors import ExitCode
 
 
 @click.command(name="tui")
-@click.argument("path", default=".", type=click.Path())
+@click.argument("path", default=".", type=click.Path(exists=True))
 @click.option(
     "--read-only/--writable",
     default=None,

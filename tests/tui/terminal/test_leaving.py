@@ -90,6 +90,12 @@ def test_without_any_terminal_it_does_not_start(knobctl: Knobctl) -> None:
     assert "knobctl check" in result.err
 
 
+def test_without_its_documents_it_does_not_start(knobctl: Knobctl) -> None:
+    """A mistyped path is said before anything is drawn."""
+    done = knobctl("tui", "nowhere")
+    assert (done.code, "'nowhere' does not exist" in done.err) == (2, True), done.err
+
+
 def test_it_ends_in_good_order_after_an_editor_had_the_terminal(folder: Path) -> None:
     """What hears signals and a lost terminal is there again with the screen."""
     editor = folder.with_name("editor.sh")
