@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from pathlib import Path
@@ -16,8 +17,18 @@ from tests.running import Knobctl
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+# As the program itself has it; what a module leaves behind is looked through for garbage once, see below.
+gc.set_threshold(50_000, 20, 50)
 settings.register_profile("everywhere", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("everywhere")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _what_stays_is_no_garbage() -> Iterator[None]:
+    """Compiled schemas and policies stay for the whole run; looking through them again and again is half of its time."""
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -29,7 +29,14 @@ PLACES: Final = {
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
+QUICK = ("tenant", "edit", "plan", "lab", "ask")
+"""Places that stand for the others in every run."""
+
+
+@pytest.mark.parametrize(
+    "place",
+    [pytest.param(place, marks=[pytest.mark.slow] * (place not in QUICK)) for place in PLACES],
+)
 def test_a_place_fits_every_size(desk: Desk, place: str) -> None:
     """Also while it is resized from the smallest to the largest, and far too small."""
 

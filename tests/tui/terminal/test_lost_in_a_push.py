@@ -139,7 +139,7 @@ def events(knobctl: Knobctl, place: list[str]) -> list[dict[str, Any]]:
 
 CASES = [
     ("sent", "kill", False),
-    ("sent", "hang up", False),
+    ("sent", "hang up", True),
     ("written", "terminate", True),
     ("written", "kill", True),
     ("written", "hang up", True),
