@@ -34,6 +34,8 @@ OFTEN_S: Final = 15.0
 SHARE: Final = 20
 """Reading live takes at most one part in so many of the time."""
 WAIT_S: Final = 0.2
+WARM_S: Final = 1.2
+"""By then an index that is warm has given all: rows that are replaced at once would only delay them."""
 FEW: Final = 2_000
 """So many documents are read in a moment: rows that are half known would only flicker."""
 
@@ -123,11 +125,12 @@ class FleetReading:
     def _rows(self) -> Iterator[str | Begun | Chunk]:
         from knobctl.tui.fleet_steps import row_steps, rows_so_far
 
-        workplace, seen = self._screen.workplace, 0
+        workplace, seen, started_s = self._screen.workplace, 0, perf_counter()
         opened = begun(lambda: _kept(workplace.repository))
         while not wait((opened,), timeout=WAIT_S).done:
             opening = workplace.begun()
-            if opening is None or max(opening.listed, opening.files) < FEW:
+            is_early = perf_counter() - started_s < WARM_S
+            if opening is None or is_early or max(opening.listed, opening.files) < FEW:
                 yield "reading"
                 continue
             if not seen:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from knobctl.finding import Finding
     from knobctl.knobs import Catalogue, KnobValue
 
-STEP: Final = 2_000
+STEP: Final = 1_000
 """So many verdicts or live sets are taken at once: a few milliseconds of whoever draws."""
 _ROWS: Final = 4_000
 """So many rows, which are laid out as columns before."""
