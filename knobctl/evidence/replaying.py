@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 OPEN: Final = 0.0001
 """A floor that nothing falls under; 0 would mean the platform default."""
-AT_ONCE: Final = 25
+AT_ONCE: Final = 12
 """Questions in one call: so few that a call stays far from its deadline."""
 _OPENED: Final = ("floor.fused", "floor.expansion")
 _PATIENT: Final = "ranker.timeout"
