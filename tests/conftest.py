@@ -25,7 +25,7 @@ settings.load_profile("everywhere")
 
 @pytest.fixture(scope="module", autouse=True)
 def _what_stays_is_no_garbage() -> Iterator[None]:
-    """Compiled schemas and policies stay for the whole run; looking through them again and again is half of its time."""
+    """Compiled schemas and policies stay for the whole run: they are looked through once and not again and again."""
     yield
     gc.collect()
     gc.freeze()

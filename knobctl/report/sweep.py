@@ -92,6 +92,11 @@ def percent(rate: Rate, nothing: str = "eligible") -> str:
     return f"{100 * rate.value:.1f}% ({rate.numerator:,}/{rate.denominator:,})"
 
 
+def difference_text(one: Compared) -> str:
+    """By how much two reports differ at a floor, with its interval."""
+    return f"{100 * one.difference:+.1f} points ({100 * one.low:+.1f}..{100 * one.high:+.1f})"
+
+
 def floor_text(floor: float) -> str:
     """A floor as tables have it: two decimals, more where it has more."""
     return f"{floor:.2f}" if round(floor, 2) == floor else repr(floor)
@@ -210,5 +215,5 @@ def _compared_lines(compare: Sequence[Compared]) -> Iterator[str]:
     for one in compare:
         here, there = one.refused
         lost = " ".join(percent(rate) for rate in one.answerable_refused)
-        change = f"{100 * one.difference:+.1f} points ({100 * one.low:+.1f}..{100 * one.high:+.1f})"
+        change = difference_text(one)
         yield f"  {floor_text(one.floor):<{floors}}{percent(here):<20}{percent(there):<20}{change:<30}{lost}"

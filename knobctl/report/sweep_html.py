@@ -7,7 +7,14 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.errors import EngineError
-from knobctl.report.sweep import floor_text, heading_lines, interval, judged_columns, percent
+from knobctl.report.sweep import (
+    difference_text,
+    floor_text,
+    heading_lines,
+    interval,
+    judged_columns,
+    percent,
+)
 from knobctl.text import printable
 
 if TYPE_CHECKING:
@@ -69,7 +76,7 @@ def _figure(figure: Any, name: str) -> str:  # noqa: ANN401  the library has no 
     return found
 
 
-def _layout(go: Any, x: str, y: str) -> Any:  # noqa: ANN401
+def _layout(go: Any, x: str, y: str) -> Any:  # noqa: ANN401  the library has no types
     return go.Layout(
         template="plotly_white",
         margin={"l": 60, "r": 20, "t": 30, "b": 50},
@@ -80,7 +87,7 @@ def _layout(go: Any, x: str, y: str) -> Any:  # noqa: ANN401
     )
 
 
-def _curve(go: Any, swept: Swept) -> Any:  # noqa: ANN401
+def _curve(go: Any, swept: Swept) -> Any:  # noqa: ANN401  the library has no types
     """The exact curve as steps, and the interval of the asked floors around it."""
     scores = sorted(row.max_similarity for row in swept.rows if row.max_similarity is not None)
     size = len(scores)
@@ -119,7 +126,7 @@ def _curve(go: Any, swept: Swept) -> Any:  # noqa: ANN401
     return figure
 
 
-def _histogram(go: Any, swept: Swept) -> Any:  # noqa: ANN401
+def _histogram(go: Any, swept: Swept) -> Any:  # noqa: ANN401  the library has no types
     figure = go.Figure(layout=_layout(go, "score", "questions"))
     for name, label in (("answerable", True), ("unanswerable", False), ("not labelled", None)):
         scores = [
@@ -140,7 +147,7 @@ def _histogram(go: Any, swept: Swept) -> Any:  # noqa: ANN401
     return figure
 
 
-def _mark(figure: Any, swept: Swept) -> None:  # noqa: ANN401
+def _mark(figure: Any, swept: Swept) -> None:  # noqa: ANN401  the library has no types
     if swept.configured is not None:
         figure.add_vline(
             x=swept.configured, line_dash="dash", annotation_text=f"in force {swept.configured:g}"
@@ -196,7 +203,7 @@ def _compared_table(compare: Sequence[Compared]) -> str:
             [
                 floor_text(one.floor),
                 *map(percent, one.refused),
-                f"{100 * one.difference:+.1f} points ({100 * one.low:+.1f}..{100 * one.high:+.1f})",
+                difference_text(one),
             ],
         )
         for one in compare

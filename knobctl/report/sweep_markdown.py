@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 from knobctl.evidence.sweep import QUANTILES
 from knobctl.report.markup import prose
-from knobctl.report.sweep import floor_text, heading_lines, interval, judged_columns, percent
+from knobctl.report.sweep import (
+    difference_text,
+    floor_text,
+    heading_lines,
+    interval,
+    judged_columns,
+    percent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,7 +77,7 @@ def _here(swept: Swept, floor: float) -> str:
 def _compared(compare: Sequence[Compared]) -> Iterator[list[str]]:
     for one in compare:
         here, there = map(percent, one.refused)
-        change = f"{100 * one.difference:+.1f} points ({100 * one.low:+.1f}..{100 * one.high:+.1f})"
+        change = difference_text(one)
         yield [floor_text(one.floor), here, there, change]
 
 

@@ -11,6 +11,7 @@ from knobctl.evidence.harvest.times import time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
     from pathlib import Path
 
 PATTERN: Final = "*.jsonl"
@@ -39,7 +40,7 @@ def read(path: Path, names: Names, census: Census) -> Iterator[Asked]:
     yield from calls.all()
 
 
-def _hear(block: dict[str, Any], calls: Calls, at: Any) -> None:  # noqa: ANN401  a time or None
+def _hear(block: dict[str, Any], calls: Calls, at: datetime | None) -> None:
     if block.get("type") == "tool_use":
         arguments = block.get("input")
         calls.tool(block.get("name"), arguments, block.get("id"), at)
