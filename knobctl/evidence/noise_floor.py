@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from knobctl.errors import EngineError
+from knobctl.server.retrieval.off_topic_probes import GIVEN_PROBES
 
 try:
     import numpy as np
@@ -42,16 +43,7 @@ MODERATE_MAX_Z: Final = 2.5
 TIGHT_VAULT_MU: Final = 0.58
 """From this mean on the notes are so alike that a correct match often reads weak. PROVISIONAL."""
 PROBE_SET_VERSION: Final = 1
-DEFAULT_PROBES: Final = (
-    "the weather forecast for next tuesday afternoon",
-    "how to bake chocolate chip cookies from scratch",
-    "final score of last night's football match",
-    "today's stock market closing prices",
-    "instructions for assembling flat-pack furniture",
-    "the lyrics to the happy birthday song",
-    "train timetable between two european cities",
-    "the chemical formula for ordinary table salt",
-)
+DEFAULT_PROBES: Final = GIVEN_PROBES
 """Everyday subjects that no corpus of work should match; part of the definition, with its version."""
 MAX_PAIRS: Final = 200_000
 """Of more pairs every so-manieth is kept."""
