@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import jsonschema_rs
 
+from knobctl.canonical import NoCanonicalFormError
+from knobctl.checks.evidence_record import read_record
 from knobctl.documents.reader import MAX_BYTES
 from knobctl.documents.sources import read_enclosed
 from knobctl.documents.strict_json import read_json
@@ -20,25 +21,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from knobctl.knobs import Catalogue, KnobValue
+    from knobctl.checks.evidence_record import Record
+    from knobctl.knobs import Catalogue
 
 SCHEMA: Final = "evidence.v1.schema.json"
 _SCORES: Final = b'"format":"knobctl-replay-scores"'
 """What the first line of another file that tenants name as evidence says: one line a question."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What one file says was measured."""
 
     path: str
-    tenant: str
-    knobs: Mapping[str, KnobValue]
-    """The values in force while it was measured."""
-    made_at: datetime
-    questions: int
-    encoder: str
-    chunks: int
+    record: Record
 
 
 class NoEvidence(NamedTuple):
@@ -66,24 +62,36 @@ def read_evidence(root: Path, path: str, catalogue: Catalogue) -> Evidence | NoE
         catalogue: The knobs, for names and values.
     """
     try:
-        raw = read_enclosed(root, path)
+        return Evidence(path, read_record(_accepted(read_enclosed(root, path)), catalogue))
     except OSError as error:
         return NoEvidence(path, (error.strerror or "it cannot be read").lower())
-    if why := _no_summary(raw):
-        return NoEvidence(path, why)
-    try:
-        value = read_json(raw)
     except UnicodeDecodeError as error:
         return NoEvidence(path, f"no UTF-8 at byte {error.start}")
+    except (ValueError, NoCanonicalFormError) as error:
+        return NoEvidence(path, str(error))
+
+
+def _accepted(raw: bytes) -> Mapping[str, Any]:
+    """The JSON of a file that the schema of evidence accepts.
+
+    Raises:
+        ValueError: Saying why it does not.
+    """
+    if why := _no_summary(raw):
+        raise ValueError(why)
+    try:
+        value: Mapping[str, Any] = read_json(raw)
+    except UnicodeDecodeError:
+        raise
     except ValueError as error:
-        return NoEvidence(path, f"no JSON: {error}")
+        raise ValueError(f"no JSON: {error}") from error
     fault = next(iter(_schema().iter_errors(value)), None)
     if fault is not None:
         where = ".".join(map(str, fault.instance_path))
-        return NoEvidence(
-            path, f"no evidence by its schema: {where + ': ' if where else ''}{fault.message}"
+        raise ValueError(
+            f"no evidence by its schema: {where + ': ' if where else ''}{fault.message}"
         )
-    return _evidence(path, value, catalogue)
+    return value
 
 
 def _no_summary(raw: bytes) -> str | None:
@@ -93,35 +101,6 @@ def _no_summary(raw: bytes) -> str | None:
     if len(raw) > MAX_BYTES:
         return f"more than {MAX_BYTES:,} bytes, the most that a file may hold"
     return None
-
-
-def _evidence(path: str, value: Mapping[str, Any], catalogue: Catalogue) -> Evidence | NoEvidence:
-    measured = value["measured"]
-    knobs = measured["knobs"]
-    for name, written in knobs.items():
-        if name not in catalogue:
-            return NoEvidence(path, f"it measured {name}, which is no knob")
-        if not catalogue[name].accepts(written):
-            return NoEvidence(path, f"it measured {name} {written}, which is no value of it")
-    try:
-        made_at = datetime.fromisoformat(value["made_at"])
-    except ValueError:
-        return NoEvidence(path, f"made_at is {value['made_at']}; there is no such time")
-    return Evidence(
-        path=path,
-        tenant=measured["tenant"],
-        knobs={
-            knob.name: knob.canonical(knobs[knob.name])
-            if knobs[knob.name] != knob.unset
-            else knob.default
-            for knob in catalogue.knobs
-            if knob.name in knobs
-        },
-        made_at=made_at,
-        questions=measured["questions"],
-        encoder=measured["encoder"],
-        chunks=measured["corpus"]["chunks"],
-    )
 
 
 @lru_cache(maxsize=1)

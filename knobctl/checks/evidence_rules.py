@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from knobctl.checks.evidence_files import Evidence, NoEvidence, read_evidence
+from knobctl.checks.evidence_record import measured_for
 from knobctl.finding import Finding, Related, Severity
 from knobctl.text import count, spelled
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
+    from knobctl.checks.evidence_record import Record
     from knobctl.documents.model import Document, Effective
     from knobctl.finding import Location
     from knobctl.knobs import Catalogue, KnobValue
@@ -125,39 +127,39 @@ def evidence_findings(
         if not moved.changed(knob) and not moved.unsettled(knob, demand):
             continue
         named = [_of_tenant(one, moved.tenant.name) for one in files.of(moved.tenant)]
-        covering = [one for one in named if isinstance(one, Evidence) and knob in one.knobs]
+        covering = [one for one in named if isinstance(one, Evidence) and knob in one.record.knobs]
         if not covering:
             yield _missing(moved, demand, knob, named)
             continue
-        doubts = [(one, _doubts(one, moved.effective, demand, today)) for one in covering]
+        doubts = [(one, _doubts(one.record, moved.effective, demand, today)) for one in covering]
         if all(found for _, found in doubts):
             # Of several files that do not hold, the one that lacks least is worth the words.
             yield _stale(moved, demand, knob, *min(doubts, key=lambda pair: len(pair[1])))
 
 
 def _of_tenant(one: Evidence | NoEvidence, tenant: str) -> Evidence | NoEvidence:
-    if isinstance(one, Evidence) and one.tenant != tenant:
-        return NoEvidence(one.path, f"it was measured for {one.tenant}")
+    if isinstance(one, Evidence) and tenant not in one.record.measured_tenants:
+        return NoEvidence(one.path, f"it was measured for {measured_for(one.record)}")
     return one
 
 
-def _doubts(one: Evidence, effective: Effective, demand: Demand, today: date) -> list[str]:
+def _doubts(record: Record, effective: Effective, demand: Demand, today: date) -> list[str]:
     """Why evidence does not hold; empty where it does."""
     doubts = [
         f"it measured {name} {spelled(value)}, and {spelled(effective.values[name])} is wanted"
-        for name, value in one.knobs.items()
+        for name, value in record.knobs.items()
         if value != effective.values[name]
     ]
-    age = (today - one.made_at.date()).days
+    age = (today - record.made_at.date()).days
     if age < -1:  # a day may have begun elsewhere
-        doubts.append(f"it says that it was made on {one.made_at.date()}, which is yet to come")
+        doubts.append(f"it says that it was made on {record.made_at.date()}, which is yet to come")
     if demand.max_age_days is not None and age > demand.max_age_days:
         doubts.append(f"it is {count(age, 'day')} old, and {demand.max_age_days} is the most")
-    if demand.min_questions is not None and one.questions < demand.min_questions:
-        asked = count(one.questions, "question")
+    if demand.min_questions is not None and record.questions < demand.min_questions:
+        asked = count(record.questions, "question")
         doubts.append(f"it asked {asked}, and {demand.min_questions:,} is the fewest")
-    if demand.encoder is not None and one.encoder != demand.encoder:
-        doubts.append(f"its embedder is {one.encoder}, and the fleet's is {demand.encoder}")
+    if demand.encoder is not None and record.encoder != demand.encoder:
+        doubts.append(f"its embedder is {record.encoder}, and the fleet's is {demand.encoder}")
     return doubts
 
 

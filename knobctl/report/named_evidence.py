@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from knobctl.checks.evidence_files import NoEvidence
+from knobctl.checks.evidence_record import measured_for
 from knobctl.text import count, spelled
 
 if TYPE_CHECKING:
@@ -28,14 +29,14 @@ def named_evidence_words(
     for one in files:
         if isinstance(one, NoEvidence):
             yield f"{one.path}: {one.why}"
-        elif one.tenant != tenant:
-            yield f"{one.path}: it was measured for {one.tenant}"
-        elif knob.name not in one.knobs:
+        elif tenant not in one.record.measured_tenants:
+            yield f"{one.path}: it was measured for {measured_for(one.record)}"
+        elif knob.name not in one.record.knobs:
             yield f"{one.path} did not measure it"
         else:
-            measured = one.knobs[knob.name]
+            measured = one.record.knobs[knob.name]
             here = "" if measured == value else f", not {spelled(value)}"
             yield (
-                f"{one.path} measured {spelled(measured)}{here} on {count(one.questions, 'question')}"
-                f" and {count(one.chunks, 'chunk')}, {one.made_at.date()}, {one.encoder}"
+                f"{one.path} measured {spelled(measured)}{here} on {count(one.record.questions, 'question')}"
+                f" and {count(one.record.corpus.chunks, 'chunk')}, {one.record.made_at.date()}, {one.record.encoder}"
             )

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knobctl.checks.evidence_files import Evidence, NoEvidence, read_evidence
+from knobctl.checks.evidence_record import Corpus, Kind, Record
 from knobctl.checks.evidence_rules import Evidences, Moved, demand_of, evidence_findings
 from knobctl.finding import Severity
 from knobctl.knobs import load_catalogue
@@ -356,13 +357,16 @@ def test_it_holds_exactly_where_every_bound_does(
     files = Evidences(one.root, CATALOGUE)
     files.know(
         Evidence(
-            path="e",
-            tenant="acme",
-            knobs={"retrieval_min_score": measured},
-            made_at=datetime(2026, 11, 29, 12, tzinfo=UTC) - timedelta(days=age),
-            questions=questions,
-            encoder="m",
-            chunks=1,
+            "e",
+            Record(
+                kind=Kind.SIMULATION,
+                tenant="acme",
+                knobs={"retrieval_min_score": measured},
+                made_at=datetime(2026, 11, 29, 12, tzinfo=UTC) - timedelta(days=age),
+                questions=questions,
+                encoder="m",
+                corpus=Corpus(chunks=1),
+            ),
         )
     )
     moved = Moved(one.effective(one.tenants[0]), CATALOGUE.defaults)
