@@ -33,7 +33,13 @@ def assemble(
     context: ContextService, caller: Caller, tenant: str | None, request: pb.AssembleContextRequest
 ) -> Assembled:
     """Call AssembleContext."""
-    return context.assemble(caller, tenant, task=request.task, source_ids=source_ids(request.scope))
+    return context.assemble(
+        caller,
+        tenant,
+        task=request.task,
+        source_ids=source_ids(request.scope),
+        relevance=request.relevance,
+    )
 
 
 def evaluate(

@@ -21,6 +21,8 @@ from knobctl.server.retrieval.model import (
     Text,
     Upserted,
 )
+from knobctl.server.retrieval.off_topic import Tier
+from knobctl.server.retrieval.relevance import TaskRelevance
 from knobctl.server.store.corpus import Chunk, Description, EmbedderIdentity, SourceCount
 from knobctl.server.wire import context_pb as pb
 from knobctl.server.wire.context_messages import (
@@ -78,6 +80,17 @@ QUALITY = Quality(
     omitted=Omitted(duplicates=1, per_document=2, max_chunks=3, token_budget=4),
     prompt_tokens=9,
     last_good_knobs=True,
+    relevance=TaskRelevance(
+        tier=Tier.NO_MATCH,
+        p_value=1.0,
+        z=-0.5,
+        cosine=0.0,
+        cut_off=0.25,
+        probes=99,
+        alpha=0.05,
+        probe_set_version=2,
+        chunks=30,
+    ),
 )
 QUALITY_JSON = {
     "effectiveMinScore": 0.3,
@@ -98,6 +111,17 @@ QUALITY_JSON = {
     "omitted": {"duplicates": 1, "perDocument": 2, "maxChunks": 3, "tokenBudget": 4},
     "promptTokens": 9,
     "lastGoodKnobs": True,
+    "relevance": {
+        "tier": "no_match",
+        "pValue": 1.0,
+        "z": -0.5,
+        "cosine": 0.0,
+        "cutOff": 0.25,
+        "probes": 99,
+        "alpha": 0.05,
+        "probeSetVersion": 2,
+        "chunks": 30,
+    },
 }
 
 
@@ -126,6 +150,18 @@ def test_the_answer_of_search_arrives_whole() -> None:
         "scoreHistogram": [1, 0, 2],
         "lastGoodKnobs": True,
     }
+
+
+def test_what_is_not_measurable_is_said_and_its_numbers_are_left_out() -> None:
+    """A tier is always there where it was asked for; where it was not, nothing is."""
+    unknown = dataclasses.replace(QUALITY, relevance=TaskRelevance())
+    unasked = dataclasses.replace(QUALITY, relevance=None)
+    said, unsaid = (
+        as_json(assembled_message(Assembled(prompt="", chunks=(), quality=one)))["quality"]
+        for one in (unknown, unasked)
+    )
+    assert said["relevance"] == {"tier": "not_measurable", "alpha": 0.05, "probeSetVersion": 2}
+    assert "relevance" not in unsaid
 
 
 def test_the_answer_of_assembly_arrives_whole() -> None:

@@ -162,6 +162,23 @@ class TestAssembleContext:
         assert (quality["effectiveMinScore"], quality["retrievalOutcome"]) == (0.3, "ok")
         assert quality["promptTokens"] > 0
 
+    def test_it_says_how_a_task_stands_beside_others_where_it_is_asked(
+        self, engine: Engine
+    ) -> None:
+        """Five chunks are too few for a label, and that is what it says."""
+        body = {"task": "why does rain fall?", "relevance": True}
+        quality = engine.ask(f"{CONTEXT}/AssembleContext", body).body["quality"]
+        assert quality["relevance"] == {
+            "tier": "not_measurable",
+            "cosine": quality["bestCosine"],
+            "probes": 99,
+            "alpha": 0.05,
+            "probeSetVersion": 2,
+            "chunks": 5,
+        }
+        said = engine.ask(f"{CONTEXT}/AssembleContext", {**body, "relevance": "yes"})
+        assert (said.status, said.fields) == (400, ["relevance"])
+
     def test_a_blank_task_falls_back(self, engine: Engine) -> None:
         """No error: the attestation says why nothing ran."""
         said = engine.ask(f"{CONTEXT}/AssembleContext", {"task": " "})

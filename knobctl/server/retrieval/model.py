@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from knobctl.server.retrieval.relevance import TaskRelevance
     from knobctl.server.store.corpus import Chunk
 
 RANKERS: Final = ("vector", "bm25", "recency")
@@ -139,6 +140,8 @@ class Quality:
     omitted: Omitted = field(default_factory=Omitted)
     prompt_tokens: int = 0
     last_good_knobs: bool = False
+    relevance: TaskRelevance | None = None
+    """Where it was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

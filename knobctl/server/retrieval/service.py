@@ -28,7 +28,9 @@ from knobctl.server.retrieval.attesting import (
 from knobctl.server.retrieval.floor import apply_floor, histogram
 from knobctl.server.retrieval.hits import hits
 from knobctl.server.retrieval.model import Assembled, Evaluation, SearchAnswer, Wish
+from knobctl.server.retrieval.probing import UNKNOWN, Admitted, Probing
 from knobctl.server.retrieval.rankers import Rankers
+from knobctl.server.retrieval.relevance import with_relevance
 from knobctl.server.retrieval.retrieving import Retrieval
 from knobctl.server.retrieval.settings import Settings, settings_of
 from knobctl.server.retrieval.view import TRIES, View, Views, Wanted, answered
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from knobctl.server.knobs import KnobsService
     from knobctl.server.retrieval.embedder import Embedder
     from knobctl.server.retrieval.model import Fused
+    from knobctl.server.retrieval.off_topic import OffTopic
 
 log: Final = logging.getLogger(__name__)
 WHOLE: Final = Wish()
@@ -101,6 +104,7 @@ class ContextService:
             watchers=watchers or Watchers(),
         )
         self._views = Views(knobs, retrieval)
+        self._probing = Probing(knobs.store, embedder, candidates)
 
     def search(
         self,
@@ -143,7 +147,13 @@ class ContextService:
         return _search_answer(view, top_k=top_k, floor=floor)
 
     def assemble(
-        self, caller: Caller, tenant: str | None, *, task: str, source_ids: Sequence[str] = ()
+        self,
+        caller: Caller,
+        tenant: str | None,
+        *,
+        task: str,
+        source_ids: Sequence[str] = (),
+        relevance: bool = False,
     ) -> Assembled:
         """Retrieve for a task and assemble a prompt; every knob of the tenant holds.
 
@@ -152,13 +162,17 @@ class ContextService:
             tenant: Whose corpus; None for the caller's only tenant.
             task: What the prompt is for. A blank one is answered without retrieval: `no_query`.
             source_ids: As in `search`.
+            relevance: Whether to say how the task stands beside queries that are off topic.
         """
         tenant = admit(caller, tenant, ANYONE)
         sources = effective_sources(caller, source_ids)
         accepted_text(task, "task")
-        if not task.strip():
-            return no_query(self._views.standing(tenant))
         asking = _Asking(tenant=tenant, sources=sources)
+        if not task.strip():
+            answer = no_query(self._views.standing(tenant))
+            return with_relevance(answer, UNKNOWN) if relevance else answer
+        if relevance:
+            return self._beside_off_topic(asking, task)
         return assembled(task, self._assembling(asking, task))
 
     def evaluate(
@@ -256,6 +270,27 @@ class ContextService:
                 with_vectors=not asking.ranking_only,
                 proposed=asking.proposed,
             )
+        )
+
+    def _beside_off_topic(self, asking: _Asking, task: str) -> Assembled:
+        """Assemble, and probe the very corpus that was asked; nothing is known of one that changes all the time."""
+        view = self._assembling(asking, task)
+        for _ in range(TRIES - 1):
+            off_topic = self._off_topic(asking, view)
+            if off_topic is not None:
+                return with_relevance(assembled(task, view), off_topic)
+            view = self._assembling(asking, task, view.retrieved.query_vector)
+        return with_relevance(assembled(task, view), UNKNOWN)
+
+    def _off_topic(self, asking: _Asking, view: View) -> OffTopic | None:
+        """What off-topic probes come to in the corpus of a view; None where it has changed since."""
+        version = view.standing.corpus_version
+        if version is None or view.fused.best_cosine is None:
+            return UNKNOWN
+        if version != view.fused.corpus_version:
+            return None
+        return self._probing.off_topic(
+            Admitted(tenant=asking.tenant, sources=asking.sources, corpus_version=version)
         )
 
     def _view(self, wanted: Wanted) -> View:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         SearchAnswer,
         Upserted,
     )
+    from knobctl.server.retrieval.relevance import TaskRelevance
     from knobctl.server.store.corpus import Description, EmbedderIdentity
 
 
@@ -196,6 +197,21 @@ def _quality(quality: Quality) -> pb.QualityAttestation:
         omitted=_omitted(quality.omitted),
         prompt_tokens=quality.prompt_tokens,
         last_good_knobs=quality.last_good_knobs,
+        relevance=_relevance(quality.relevance) if quality.relevance else None,
+    )
+
+
+def _relevance(found: TaskRelevance) -> pb.TaskRelevance:
+    return pb.TaskRelevance(
+        tier=found.tier,
+        p_value=found.p_value,
+        z=found.z,
+        cosine=found.cosine,
+        cut_off=found.cut_off,
+        probes=found.probes,
+        alpha=found.alpha,
+        probe_set_version=found.probe_set_version,
+        chunks=found.chunks,
     )
 
 

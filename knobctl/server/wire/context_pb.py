@@ -334,7 +334,7 @@ class RankerReport(Message[_RankerReportFields]):
         removed_by_cosine_floor: int
         latency_ms: float
 
-_AssembleContextRequestFields: TypeAlias = Literal["scope", "task"]
+_AssembleContextRequestFields: TypeAlias = Literal["scope", "task", "relevance"]
 
 class AssembleContextRequest(Message[_AssembleContextRequestFields]):
     """
@@ -351,9 +351,16 @@ class AssembleContextRequest(Message[_AssembleContextRequestFields]):
             ```proto
             string task = 2;
             ```
+        relevance:
+            Whether `quality` says how the task stands beside queries that are off topic. The first call for a version of
+            the corpus measures that, with some hundred searches; the others go by what was measured.
+
+            ```proto
+            bool relevance = 3;
+            ```
     """
 
-    __slots__ = ("scope", "task")
+    __slots__ = ("scope", "task", "relevance")
 
     if TYPE_CHECKING:
 
@@ -362,11 +369,13 @@ class AssembleContextRequest(Message[_AssembleContextRequestFields]):
             *,
             scope: Scope | None = None,
             task: str = "",
+            relevance: bool = False,
         ) -> None:
             pass
 
         scope: Scope | None
         task: str
+        relevance: bool
 
 _AssembleContextResponseFields: TypeAlias = Literal["prompt", "chunks", "quality"]
 
@@ -410,7 +419,7 @@ class AssembleContextResponse(Message[_AssembleContextResponseFields]):
         chunks: list[Hit]
         quality: QualityAttestation | None
 
-_QualityAttestationFields: TypeAlias = Literal["effective_min_score", "results_below_threshold", "retrieval_outcome", "fallback_used", "fallback_reason", "rankers", "expanded", "rewrites", "removed_by_expansion_floor", "best_cosine", "no_match", "nearest", "best_removed_score", "corpus_version", "score_histogram", "omitted", "prompt_tokens", "last_good_knobs"]
+_QualityAttestationFields: TypeAlias = Literal["effective_min_score", "results_below_threshold", "retrieval_outcome", "fallback_used", "fallback_reason", "rankers", "expanded", "rewrites", "removed_by_expansion_floor", "best_cosine", "no_match", "nearest", "best_removed_score", "corpus_version", "score_histogram", "omitted", "prompt_tokens", "last_good_knobs", "relevance"]
 
 class QualityAttestation(Message[_QualityAttestationFields]):
     """
@@ -511,9 +520,15 @@ class QualityAttestation(Message[_QualityAttestationFields]):
             ```proto
             bool last_good_knobs = 18;
             ```
+        relevance:
+            Where the request wants it.
+
+            ```proto
+            optional upsquad.context.v1.TaskRelevance relevance = 19;
+            ```
     """
 
-    __slots__ = ("effective_min_score", "results_below_threshold", "retrieval_outcome", "fallback_used", "fallback_reason", "rankers", "expanded", "rewrites", "removed_by_expansion_floor", "best_cosine", "no_match", "nearest", "best_removed_score", "corpus_version", "score_histogram", "omitted", "prompt_tokens", "last_good_knobs")
+    __slots__ = ("effective_min_score", "results_below_threshold", "retrieval_outcome", "fallback_used", "fallback_reason", "rankers", "expanded", "rewrites", "removed_by_expansion_floor", "best_cosine", "no_match", "nearest", "best_removed_score", "corpus_version", "score_histogram", "omitted", "prompt_tokens", "last_good_knobs", "relevance")
 
     if TYPE_CHECKING:
 
@@ -538,6 +553,7 @@ class QualityAttestation(Message[_QualityAttestationFields]):
             omitted: Omitted | None = None,
             prompt_tokens: int = 0,
             last_good_knobs: bool = False,
+            relevance: TaskRelevance | None = None,
         ) -> None:
             pass
 
@@ -559,6 +575,103 @@ class QualityAttestation(Message[_QualityAttestationFields]):
         omitted: Omitted | None
         prompt_tokens: int
         last_good_knobs: bool
+        relevance: TaskRelevance | None
+
+_TaskRelevanceFields: TypeAlias = Literal["tier", "p_value", "z", "cosine", "cut_off", "probes", "alpha", "probe_set_version", "chunks"]
+
+class TaskRelevance(Message[_TaskRelevanceFields]):
+    """
+    Where the chunk that is closest to the task stands beside off-topic probes, each with its own closest chunk of
+    those that the call admits. It labels; it removes nothing.
+
+    ```proto
+    message upsquad.context.v1.TaskRelevance
+    ```
+
+    Attributes:
+        tier:
+            strong, moderate, weak, no_match (no nearer than off-topic queries come) or not_measurable: too few chunks, a
+            vector ranker that gave nothing, or probes that could not be measured.
+
+            ```proto
+            string tier = 1;
+            ```
+        p_value:
+            Share of off-topic queries that come as near: (1 + probes as near) / (1 + probes). Not there if not measurable.
+
+            ```proto
+            optional double p_value = 2;
+            ```
+        z:
+            Standard deviations above the mean of the probes' best cosines. Not there if not measurable.
+
+            ```proto
+            optional double z = 3;
+            ```
+        cosine:
+            best_cosine.
+
+            ```proto
+            optional double cosine = 4;
+            ```
+        cut_off:
+            At or under this cosine it is no match. Not there if not measurable.
+
+            ```proto
+            optional double cut_off = 5;
+            ```
+        probes:
+            Measured; 0 if none were.
+
+            ```proto
+            int32 probes = 6;
+            ```
+        alpha:
+            Share of off-topic queries that may be above cut_off.
+
+            ```proto
+            double alpha = 7;
+            ```
+        probe_set_version:
+            ```proto
+            int32 probe_set_version = 8;
+            ```
+        chunks:
+            Chunks that the call admits; tiers need 30. 0 if nobody looked.
+
+            ```proto
+            int32 chunks = 9;
+            ```
+    """
+
+    __slots__ = ("tier", "p_value", "z", "cosine", "cut_off", "probes", "alpha", "probe_set_version", "chunks")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            tier: str = "",
+            p_value: float | None = None,
+            z: float | None = None,
+            cosine: float | None = None,
+            cut_off: float | None = None,
+            probes: int = 0,
+            alpha: float = 0,
+            probe_set_version: int = 0,
+            chunks: int = 0,
+        ) -> None:
+            pass
+
+        tier: str
+        p_value: float
+        z: float
+        cosine: float
+        cut_off: float
+        probes: int
+        alpha: float
+        probe_set_version: int
+        chunks: int
 
 _NearestFields: TypeAlias = Literal["chunk_id", "document_id", "cosine"]
 
@@ -1269,7 +1382,7 @@ class RetrievalOutcome(Enum):
 
 
 _DESC = file_desc(
-    b'\n!knobctl/server/wire/context.proto\x12\x12upsquad.context.v1\x1a\x1fknobctl/server/wire/knobs.proto"&\n\x05Scope\x12\x1d\n\nsource_ids\x18\x01 \x03(\tR\tsourceIds"\x88\x01\n\rSearchRequest\x12/\n\x05scope\x18\x01 \x01(\x0b2\x19.upsquad.context.v1.ScopeR\x05scope\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12\x13\n\x05top_k\x18\x03 \x01(\x05R\x04topK\x12\x1b\n\tmin_score\x18\x04 \x01(\x01R\x08minScore"\xd6\x04\n\x0eSearchResponse\x121\n\x07results\x18\x01 \x03(\x0b2\x17.upsquad.context.v1.HitR\x07results\x12.\n\x13effective_min_score\x18\x02 \x01(\x01R\x11effectiveMinScore\x126\n\x17results_below_threshold\x18\x03 \x01(\x05R\x15resultsBelowThreshold\x12>\n\x07outcome\x18\x04 \x01(\x0e2$.upsquad.context.v1.RetrievalOutcomeR\x07outcome\x12I\n\x07rankers\x18\x05 \x03(\x0b2/.upsquad.context.v1.SearchResponse.RankersEntryR\x07rankers\x121\n\x12best_removed_score\x18\x06 \x01(\x01H\x00R\x10bestRemovedScore\x88\x01\x01\x12%\n\x0ecorpus_version\x18\x07 \x01(\tR\rcorpusVersion\x12\'\n\x0fscore_histogram\x18\x08 \x03(\x05R\x0escoreHistogram\x12&\n\x0flast_good_knobs\x18\t \x01(\x08R\rlastGoodKnobs\x1a\\\n\x0cRankersEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x126\n\x05value\x18\x02 \x01(\x0b2 .upsquad.context.v1.RankerReportR\x05value:\x028\x01B\x15\n\x13_best_removed_score"\xc3\x03\n\x03Hit\x12\x19\n\x08chunk_id\x18\x01 \x01(\tR\x07chunkId\x12\x1f\n\x0bdocument_id\x18\x02 \x01(\tR\ndocumentId\x12\x1b\n\tsource_id\x18\x03 \x01(\tR\x08sourceId\x12\x12\n\x04text\x18\x04 \x01(\tR\x04text\x12\x14\n\x05score\x18\x05 \x01(\x01R\x05score\x128\n\x05ranks\x18\x06 \x03(\x0b2".upsquad.context.v1.Hit.RanksEntryR\x05ranks\x12\x1b\n\x06cosine\x18\x07 \x01(\x01H\x00R\x06cosine\x88\x01\x01\x12\x1d\n\ncreated_at\x18\x08 \x01(\tR\tcreatedAt\x12A\n\x08metadata\x18\t \x03(\x0b2%.upsquad.context.v1.Hit.MetadataEntryR\x08metadata\x1a8\n\nRanksEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\t\n\x07_cosine"\xab\x01\n\x0cRankerReport\x12\x12\n\x04rows\x18\x01 \x01(\x05R\x04rows\x12\x14\n\x05error\x18\x02 \x01(\tR\x05error\x12\x1b\n\ttimed_out\x18\x03 \x01(\x08R\x08timedOut\x125\n\x17removed_by_cosine_floor\x18\x04 \x01(\x05R\x14removedByCosineFloor\x12\x1d\n\nlatency_ms\x18\x05 \x01(\x01R\tlatencyMs"]\n\x16AssembleContextRequest\x12/\n\x05scope\x18\x01 \x01(\x0b2\x19.upsquad.context.v1.ScopeR\x05scope\x12\x12\n\x04task\x18\x02 \x01(\tR\x04task"\xa4\x01\n\x17AssembleContextResponse\x12\x16\n\x06prompt\x18\x01 \x01(\tR\x06prompt\x12/\n\x06chunks\x18\x02 \x03(\x0b2\x17.upsquad.context.v1.HitR\x06chunks\x12@\n\x07quality\x18\x03 \x01(\x0b2&.upsquad.context.v1.QualityAttestationR\x07quality"\xe5\x07\n\x12QualityAttestation\x12.\n\x13effective_min_score\x18\x01 \x01(\x01R\x11effectiveMinScore\x126\n\x17results_below_threshold\x18\x02 \x01(\x05R\x15resultsBelowThreshold\x12Q\n\x11retrieval_outcome\x18\x03 \x01(\x0e2$.upsquad.context.v1.RetrievalOutcomeR\x10retrievalOutcome\x12#\n\rfallback_used\x18\x04 \x01(\x08R\x0cfallbackUsed\x12\'\n\x0ffallback_reason\x18\x05 \x01(\tR\x0efallbackReason\x12M\n\x07rankers\x18\x06 \x03(\x0b23.upsquad.context.v1.QualityAttestation.RankersEntryR\x07rankers\x12\x1a\n\x08expanded\x18\x07 \x01(\x08R\x08expanded\x12\x1a\n\x08rewrites\x18\x08 \x03(\tR\x08rewrites\x12;\n\x1aremoved_by_expansion_floor\x18\t \x01(\x05R\x17removedByExpansionFloor\x12$\n\x0bbest_cosine\x18\n \x01(\x01H\x00R\nbestCosine\x88\x01\x01\x12\x19\n\x08no_match\x18\x0b \x01(\x08R\x07noMatch\x125\n\x07nearest\x18\x0c \x03(\x0b2\x1b.upsquad.context.v1.NearestR\x07nearest\x121\n\x12best_removed_score\x18\r \x01(\x01H\x01R\x10bestRemovedScore\x88\x01\x01\x12%\n\x0ecorpus_version\x18\x0e \x01(\tR\rcorpusVersion\x12\'\n\x0fscore_histogram\x18\x0f \x03(\x05R\x0escoreHistogram\x125\n\x07omitted\x18\x10 \x01(\x0b2\x1b.upsquad.context.v1.OmittedR\x07omitted\x12#\n\rprompt_tokens\x18\x11 \x01(\x05R\x0cpromptTokens\x12&\n\x0flast_good_knobs\x18\x12 \x01(\x08R\rlastGoodKnobs\x1a\\\n\x0cRankersEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x126\n\x05value\x18\x02 \x01(\x0b2 .upsquad.context.v1.RankerReportR\x05value:\x028\x01B\x0e\n\x0c_best_cosineB\x15\n\x13_best_removed_score"]\n\x07Nearest\x12\x19\n\x08chunk_id\x18\x01 \x01(\tR\x07chunkId\x12\x1f\n\x0bdocument_id\x18\x02 \x01(\tR\ndocumentId\x12\x16\n\x06cosine\x18\x03 \x01(\x01R\x06cosine"\x8e\x01\n\x07Omitted\x12\x1e\n\nduplicates\x18\x01 \x01(\x05R\nduplicates\x12!\n\x0cper_document\x18\x02 \x01(\x05R\x0bperDocument\x12\x1d\n\nmax_chunks\x18\x03 \x01(\x05R\tmaxChunks\x12!\n\x0ctoken_budget\x18\x04 \x01(\x05R\x0btokenBudget"\x83\x02\n\x0fEvaluateRequest\x12J\n\x06config\x18\x01 \x01(\x0b22.upsquad.contextengine.v1.ContextEngineKnobsConfigR\x06config\x12\x18\n\x07queries\x18\x02 \x03(\tR\x07queries\x12/\n\x05scope\x18\x03 \x01(\x0b2\x19.upsquad.context.v1.ScopeR\x05scope\x12!\n\x0cinclude_text\x18\x04 \x01(\x08R\x0bincludeText\x12!\n\x0cranking_only\x18\x05 \x01(\x08R\x0brankingOnly\x12\x13\n\x05top_k\x18\x06 \x01(\x05R\x04topK"{\n\x10EvaluateResponse\x12@\n\x0bevaluations\x18\x01 \x03(\x0b2\x1e.upsquad.context.v1.EvaluationR\x0bevaluations\x12%\n\x0ecorpus_version\x18\x02 \x01(\tR\rcorpusVersion"\xa9\x03\n\nEvaluation\x12\x14\n\x05query\x18\x01 \x01(\tR\x05query\x127\n\ncandidates\x18\x02 \x03(\x0b2\x17.upsquad.context.v1.HitR\ncandidates\x12E\n\x07rankers\x18\x03 \x03(\x0b2+.upsquad.context.v1.Evaluation.RankersEntryR\x07rankers\x12$\n\x0bbest_cosine\x18\x04 \x01(\x01H\x00R\nbestCosine\x88\x01\x01\x12/\n\x06chunks\x18\x05 \x03(\x0b2\x17.upsquad.context.v1.HitR\x06chunks\x12@\n\x07quality\x18\x06 \x01(\x0b2&.upsquad.context.v1.QualityAttestationR\x07quality\x1a\\\n\x0cRankersEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x126\n\x05value\x18\x02 \x01(\x0b2 .upsquad.context.v1.RankerReportR\x05value:\x028\x01B\x0e\n\x0c_best_cosine"H\n\x13UpsertChunksRequest\x121\n\x06chunks\x18\x01 \x03(\x0b2\x19.upsquad.context.v1.ChunkR\x06chunks"\x95\x02\n\x05Chunk\x12\x1f\n\x0bdocument_id\x18\x01 \x01(\tR\ndocumentId\x12\x19\n\x08chunk_id\x18\x02 \x01(\tR\x07chunkId\x12\x1b\n\tsource_id\x18\x03 \x01(\tR\x08sourceId\x12\x12\n\x04text\x18\x04 \x01(\tR\x04text\x12\x1d\n\ncreated_at\x18\x05 \x01(\tR\tcreatedAt\x12C\n\x08metadata\x18\x06 \x03(\x0b2\'.upsquad.context.v1.Chunk.MetadataEntryR\x08metadata\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01"\x8f\x01\n\x14UpsertChunksResponse\x12\x18\n\x07written\x18\x01 \x01(\x05R\x07written\x12\x1c\n\tunchanged\x18\x02 \x01(\x05R\tunchanged\x12\x18\n\x07removed\x18\x03 \x01(\x05R\x07removed\x12%\n\x0ecorpus_version\x18\x04 \x01(\tR\rcorpusVersion";\n\x16DeleteDocumentsRequest\x12!\n\x0cdocument_ids\x18\x01 \x03(\tR\x0bdocumentIds"v\n\x17DeleteDocumentsResponse\x12\x1c\n\tdocuments\x18\x01 \x01(\x05R\tdocuments\x12\x16\n\x06chunks\x18\x02 \x01(\x05R\x06chunks\x12%\n\x0ecorpus_version\x18\x03 \x01(\tR\rcorpusVersion"\x11\n\x0fDescribeRequest"\xbf\x02\n\x10DescribeResponse\x12\x1b\n\ttenant_id\x18\x01 \x01(\tR\x08tenantId\x12%\n\x0ecorpus_version\x18\x02 \x01(\tR\rcorpusVersion\x12\x1c\n\tdocuments\x18\x03 \x01(\x05R\tdocuments\x12\x16\n\x06chunks\x18\x04 \x01(\x05R\x06chunks\x12?\n\x07sources\x18\x05 \x03(\x0b2%.upsquad.context.v1.SourceDescriptionR\x07sources\x12\x16\n\x06oldest\x18\x06 \x01(\tR\x06oldest\x12\x16\n\x06newest\x18\x07 \x01(\tR\x06newest\x12@\n\x08embedder\x18\x08 \x01(\x0b2$.upsquad.context.v1.EmbedderIdentityR\x08embedder"f\n\x11SourceDescription\x12\x1b\n\tsource_id\x18\x01 \x01(\tR\x08sourceId\x12\x1c\n\tdocuments\x18\x02 \x01(\x05R\tdocuments\x12\x16\n\x06chunks\x18\x03 \x01(\x05R\x06chunks"~\n\x10EmbedderIdentity\x12\x14\n\x05model\x18\x01 \x01(\tR\x05model\x12\x1a\n\x08revision\x18\x02 \x01(\tR\x08revision\x12\x18\n\x07pooling\x18\x03 \x01(\tR\x07pooling\x12\x1e\n\ndimensions\x18\x04 \x01(\x05R\ndimensions*\xc1\x01\n\x10RetrievalOutcome\x12\x0f\n\x0bunspecified\x10\x00\x12\x06\n\x02ok\x10\x01\x12\x0e\n\nno_results\x10\x02\x12\x13\n\x0fbelow_threshold\x10\x03\x12\x1b\n\x17access_revoked_upstream\x10\x04\x12\x16\n\x12source_unavailable\x10\x05\x12\x1d\n\x19document_no_longer_exists\x10\x06\x12\x1b\n\x17document_ref_unresolved\x10\x072\xa3\x02\n\rContextEngine\x12O\n\x06Search\x12!.upsquad.context.v1.SearchRequest\x1a".upsquad.context.v1.SearchResponse\x12j\n\x0fAssembleContext\x12*.upsquad.context.v1.AssembleContextRequest\x1a+.upsquad.context.v1.AssembleContextResponse\x12U\n\x08Evaluate\x12#.upsquad.context.v1.EvaluateRequest\x1a$.upsquad.context.v1.EvaluateResponse2\xae\x02\n\x06Ingest\x12a\n\x0cUpsertChunks\x12\'.upsquad.context.v1.UpsertChunksRequest\x1a(.upsquad.context.v1.UpsertChunksResponse\x12j\n\x0fDeleteDocuments\x12*.upsquad.context.v1.DeleteDocumentsRequest\x1a+.upsquad.context.v1.DeleteDocumentsResponse\x12U\n\x08Describe\x12#.upsquad.context.v1.DescribeRequest\x1a$.upsquad.context.v1.DescribeResponseb\x06proto3',
+    b'\n!knobctl/server/wire/context.proto\x12\x12upsquad.context.v1\x1a\x1fknobctl/server/wire/knobs.proto"&\n\x05Scope\x12\x1d\n\nsource_ids\x18\x01 \x03(\tR\tsourceIds"\x88\x01\n\rSearchRequest\x12/\n\x05scope\x18\x01 \x01(\x0b2\x19.upsquad.context.v1.ScopeR\x05scope\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12\x13\n\x05top_k\x18\x03 \x01(\x05R\x04topK\x12\x1b\n\tmin_score\x18\x04 \x01(\x01R\x08minScore"\xd6\x04\n\x0eSearchResponse\x121\n\x07results\x18\x01 \x03(\x0b2\x17.upsquad.context.v1.HitR\x07results\x12.\n\x13effective_min_score\x18\x02 \x01(\x01R\x11effectiveMinScore\x126\n\x17results_below_threshold\x18\x03 \x01(\x05R\x15resultsBelowThreshold\x12>\n\x07outcome\x18\x04 \x01(\x0e2$.upsquad.context.v1.RetrievalOutcomeR\x07outcome\x12I\n\x07rankers\x18\x05 \x03(\x0b2/.upsquad.context.v1.SearchResponse.RankersEntryR\x07rankers\x121\n\x12best_removed_score\x18\x06 \x01(\x01H\x00R\x10bestRemovedScore\x88\x01\x01\x12%\n\x0ecorpus_version\x18\x07 \x01(\tR\rcorpusVersion\x12\'\n\x0fscore_histogram\x18\x08 \x03(\x05R\x0escoreHistogram\x12&\n\x0flast_good_knobs\x18\t \x01(\x08R\rlastGoodKnobs\x1a\\\n\x0cRankersEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x126\n\x05value\x18\x02 \x01(\x0b2 .upsquad.context.v1.RankerReportR\x05value:\x028\x01B\x15\n\x13_best_removed_score"\xc3\x03\n\x03Hit\x12\x19\n\x08chunk_id\x18\x01 \x01(\tR\x07chunkId\x12\x1f\n\x0bdocument_id\x18\x02 \x01(\tR\ndocumentId\x12\x1b\n\tsource_id\x18\x03 \x01(\tR\x08sourceId\x12\x12\n\x04text\x18\x04 \x01(\tR\x04text\x12\x14\n\x05score\x18\x05 \x01(\x01R\x05score\x128\n\x05ranks\x18\x06 \x03(\x0b2".upsquad.context.v1.Hit.RanksEntryR\x05ranks\x12\x1b\n\x06cosine\x18\x07 \x01(\x01H\x00R\x06cosine\x88\x01\x01\x12\x1d\n\ncreated_at\x18\x08 \x01(\tR\tcreatedAt\x12A\n\x08metadata\x18\t \x03(\x0b2%.upsquad.context.v1.Hit.MetadataEntryR\x08metadata\x1a8\n\nRanksEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\t\n\x07_cosine"\xab\x01\n\x0cRankerReport\x12\x12\n\x04rows\x18\x01 \x01(\x05R\x04rows\x12\x14\n\x05error\x18\x02 \x01(\tR\x05error\x12\x1b\n\ttimed_out\x18\x03 \x01(\x08R\x08timedOut\x125\n\x17removed_by_cosine_floor\x18\x04 \x01(\x05R\x14removedByCosineFloor\x12\x1d\n\nlatency_ms\x18\x05 \x01(\x01R\tlatencyMs"{\n\x16AssembleContextRequest\x12/\n\x05scope\x18\x01 \x01(\x0b2\x19.upsquad.context.v1.ScopeR\x05scope\x12\x12\n\x04task\x18\x02 \x01(\tR\x04task\x12\x1c\n\trelevance\x18\x03 \x01(\x08R\trelevance"\xa4\x01\n\x17AssembleContextResponse\x12\x16\n\x06prompt\x18\x01 \x01(\tR\x06prompt\x12/\n\x06chunks\x18\x02 \x03(\x0b2\x17.upsquad.context.v1.HitR\x06chunks\x12@\n\x07quality\x18\x03 \x01(\x0b2&.upsquad.context.v1.QualityAttestationR\x07quality"\xa6\x08\n\x12QualityAttestation\x12.\n\x13effective_min_score\x18\x01 \x01(\x01R\x11effectiveMinScore\x126\n\x17results_below_threshold\x18\x02 \x01(\x05R\x15resultsBelowThreshold\x12Q\n\x11retrieval_outcome\x18\x03 \x01(\x0e2$.upsquad.context.v1.RetrievalOutcomeR\x10retrievalOutcome\x12#\n\rfallback_used\x18\x04 \x01(\x08R\x0cfallbackUsed\x12\'\n\x0ffallback_reason\x18\x05 \x01(\tR\x0efallbackReason\x12M\n\x07rankers\x18\x06 \x03(\x0b23.upsquad.context.v1.QualityAttestation.RankersEntryR\x07rankers\x12\x1a\n\x08expanded\x18\x07 \x01(\x08R\x08expanded\x12\x1a\n\x08rewrites\x18\x08 \x03(\tR\x08rewrites\x12;\n\x1aremoved_by_expansion_floor\x18\t \x01(\x05R\x17removedByExpansionFloor\x12$\n\x0bbest_cosine\x18\n \x01(\x01H\x00R\nbestCosine\x88\x01\x01\x12\x19\n\x08no_match\x18\x0b \x01(\x08R\x07noMatch\x125\n\x07nearest\x18\x0c \x03(\x0b2\x1b.upsquad.context.v1.NearestR\x07nearest\x121\n\x12best_removed_score\x18\r \x01(\x01H\x01R\x10bestRemovedScore\x88\x01\x01\x12%\n\x0ecorpus_version\x18\x0e \x01(\tR\rcorpusVersion\x12\'\n\x0fscore_histogram\x18\x0f \x03(\x05R\x0escoreHistogram\x125\n\x07omitted\x18\x10 \x01(\x0b2\x1b.upsquad.context.v1.OmittedR\x07omitted\x12#\n\rprompt_tokens\x18\x11 \x01(\x05R\x0cpromptTokens\x12&\n\x0flast_good_knobs\x18\x12 \x01(\x08R\rlastGoodKnobs\x12?\n\trelevance\x18\x13 \x01(\x0b2!.upsquad.context.v1.TaskRelevanceR\trelevance\x1a\\\n\x0cRankersEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x126\n\x05value\x18\x02 \x01(\x0b2 .upsquad.context.v1.RankerReportR\x05value:\x028\x01B\x0e\n\x0c_best_cosineB\x15\n\x13_best_removed_score"\xaa\x02\n\rTaskRelevance\x12\x12\n\x04tier\x18\x01 \x01(\tR\x04tier\x12\x1c\n\x07p_value\x18\x02 \x01(\x01H\x00R\x06pValue\x88\x01\x01\x12\x11\n\x01z\x18\x03 \x01(\x01H\x01R\x01z\x88\x01\x01\x12\x1b\n\x06cosine\x18\x04 \x01(\x01H\x02R\x06cosine\x88\x01\x01\x12\x1c\n\x07cut_off\x18\x05 \x01(\x01H\x03R\x06cutOff\x88\x01\x01\x12\x16\n\x06probes\x18\x06 \x01(\x05R\x06probes\x12\x14\n\x05alpha\x18\x07 \x01(\x01R\x05alpha\x12*\n\x11probe_set_version\x18\x08 \x01(\x05R\x0fprobeSetVersion\x12\x16\n\x06chunks\x18\t \x01(\x05R\x06chunksB\n\n\x08_p_valueB\x04\n\x02_zB\t\n\x07_cosineB\n\n\x08_cut_off"]\n\x07Nearest\x12\x19\n\x08chunk_id\x18\x01 \x01(\tR\x07chunkId\x12\x1f\n\x0bdocument_id\x18\x02 \x01(\tR\ndocumentId\x12\x16\n\x06cosine\x18\x03 \x01(\x01R\x06cosine"\x8e\x01\n\x07Omitted\x12\x1e\n\nduplicates\x18\x01 \x01(\x05R\nduplicates\x12!\n\x0cper_document\x18\x02 \x01(\x05R\x0bperDocument\x12\x1d\n\nmax_chunks\x18\x03 \x01(\x05R\tmaxChunks\x12!\n\x0ctoken_budget\x18\x04 \x01(\x05R\x0btokenBudget"\x83\x02\n\x0fEvaluateRequest\x12J\n\x06config\x18\x01 \x01(\x0b22.upsquad.contextengine.v1.ContextEngineKnobsConfigR\x06config\x12\x18\n\x07queries\x18\x02 \x03(\tR\x07queries\x12/\n\x05scope\x18\x03 \x01(\x0b2\x19.upsquad.context.v1.ScopeR\x05scope\x12!\n\x0cinclude_text\x18\x04 \x01(\x08R\x0bincludeText\x12!\n\x0cranking_only\x18\x05 \x01(\x08R\x0brankingOnly\x12\x13\n\x05top_k\x18\x06 \x01(\x05R\x04topK"{\n\x10EvaluateResponse\x12@\n\x0bevaluations\x18\x01 \x03(\x0b2\x1e.upsquad.context.v1.EvaluationR\x0bevaluations\x12%\n\x0ecorpus_version\x18\x02 \x01(\tR\rcorpusVersion"\xa9\x03\n\nEvaluation\x12\x14\n\x05query\x18\x01 \x01(\tR\x05query\x127\n\ncandidates\x18\x02 \x03(\x0b2\x17.upsquad.context.v1.HitR\ncandidates\x12E\n\x07rankers\x18\x03 \x03(\x0b2+.upsquad.context.v1.Evaluation.RankersEntryR\x07rankers\x12$\n\x0bbest_cosine\x18\x04 \x01(\x01H\x00R\nbestCosine\x88\x01\x01\x12/\n\x06chunks\x18\x05 \x03(\x0b2\x17.upsquad.context.v1.HitR\x06chunks\x12@\n\x07quality\x18\x06 \x01(\x0b2&.upsquad.context.v1.QualityAttestationR\x07quality\x1a\\\n\x0cRankersEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x126\n\x05value\x18\x02 \x01(\x0b2 .upsquad.context.v1.RankerReportR\x05value:\x028\x01B\x0e\n\x0c_best_cosine"H\n\x13UpsertChunksRequest\x121\n\x06chunks\x18\x01 \x03(\x0b2\x19.upsquad.context.v1.ChunkR\x06chunks"\x95\x02\n\x05Chunk\x12\x1f\n\x0bdocument_id\x18\x01 \x01(\tR\ndocumentId\x12\x19\n\x08chunk_id\x18\x02 \x01(\tR\x07chunkId\x12\x1b\n\tsource_id\x18\x03 \x01(\tR\x08sourceId\x12\x12\n\x04text\x18\x04 \x01(\tR\x04text\x12\x1d\n\ncreated_at\x18\x05 \x01(\tR\tcreatedAt\x12C\n\x08metadata\x18\x06 \x03(\x0b2\'.upsquad.context.v1.Chunk.MetadataEntryR\x08metadata\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01"\x8f\x01\n\x14UpsertChunksResponse\x12\x18\n\x07written\x18\x01 \x01(\x05R\x07written\x12\x1c\n\tunchanged\x18\x02 \x01(\x05R\tunchanged\x12\x18\n\x07removed\x18\x03 \x01(\x05R\x07removed\x12%\n\x0ecorpus_version\x18\x04 \x01(\tR\rcorpusVersion";\n\x16DeleteDocumentsRequest\x12!\n\x0cdocument_ids\x18\x01 \x03(\tR\x0bdocumentIds"v\n\x17DeleteDocumentsResponse\x12\x1c\n\tdocuments\x18\x01 \x01(\x05R\tdocuments\x12\x16\n\x06chunks\x18\x02 \x01(\x05R\x06chunks\x12%\n\x0ecorpus_version\x18\x03 \x01(\tR\rcorpusVersion"\x11\n\x0fDescribeRequest"\xbf\x02\n\x10DescribeResponse\x12\x1b\n\ttenant_id\x18\x01 \x01(\tR\x08tenantId\x12%\n\x0ecorpus_version\x18\x02 \x01(\tR\rcorpusVersion\x12\x1c\n\tdocuments\x18\x03 \x01(\x05R\tdocuments\x12\x16\n\x06chunks\x18\x04 \x01(\x05R\x06chunks\x12?\n\x07sources\x18\x05 \x03(\x0b2%.upsquad.context.v1.SourceDescriptionR\x07sources\x12\x16\n\x06oldest\x18\x06 \x01(\tR\x06oldest\x12\x16\n\x06newest\x18\x07 \x01(\tR\x06newest\x12@\n\x08embedder\x18\x08 \x01(\x0b2$.upsquad.context.v1.EmbedderIdentityR\x08embedder"f\n\x11SourceDescription\x12\x1b\n\tsource_id\x18\x01 \x01(\tR\x08sourceId\x12\x1c\n\tdocuments\x18\x02 \x01(\x05R\tdocuments\x12\x16\n\x06chunks\x18\x03 \x01(\x05R\x06chunks"~\n\x10EmbedderIdentity\x12\x14\n\x05model\x18\x01 \x01(\tR\x05model\x12\x1a\n\x08revision\x18\x02 \x01(\tR\x08revision\x12\x18\n\x07pooling\x18\x03 \x01(\tR\x07pooling\x12\x1e\n\ndimensions\x18\x04 \x01(\x05R\ndimensions*\xc1\x01\n\x10RetrievalOutcome\x12\x0f\n\x0bunspecified\x10\x00\x12\x06\n\x02ok\x10\x01\x12\x0e\n\nno_results\x10\x02\x12\x13\n\x0fbelow_threshold\x10\x03\x12\x1b\n\x17access_revoked_upstream\x10\x04\x12\x16\n\x12source_unavailable\x10\x05\x12\x1d\n\x19document_no_longer_exists\x10\x06\x12\x1b\n\x17document_ref_unresolved\x10\x072\xa3\x02\n\rContextEngine\x12O\n\x06Search\x12!.upsquad.context.v1.SearchRequest\x1a".upsquad.context.v1.SearchResponse\x12j\n\x0fAssembleContext\x12*.upsquad.context.v1.AssembleContextRequest\x1a+.upsquad.context.v1.AssembleContextResponse\x12U\n\x08Evaluate\x12#.upsquad.context.v1.EvaluateRequest\x1a$.upsquad.context.v1.EvaluateResponse2\xae\x02\n\x06Ingest\x12a\n\x0cUpsertChunks\x12\'.upsquad.context.v1.UpsertChunksRequest\x1a(.upsquad.context.v1.UpsertChunksResponse\x12j\n\x0fDeleteDocuments\x12*.upsquad.context.v1.DeleteDocumentsRequest\x1a+.upsquad.context.v1.DeleteDocumentsResponse\x12U\n\x08Describe\x12#.upsquad.context.v1.DescribeRequest\x1a$.upsquad.context.v1.DescribeResponseb\x06proto3',
     [
         knobs_pb.desc(),
     ],
@@ -1282,6 +1395,7 @@ _DESC = file_desc(
         "AssembleContextRequest": AssembleContextRequest,
         "AssembleContextResponse": AssembleContextResponse,
         "QualityAttestation": QualityAttestation,
+        "TaskRelevance": TaskRelevance,
         "Nearest": Nearest,
         "Omitted": Omitted,
         "EvaluateRequest": EvaluateRequest,
