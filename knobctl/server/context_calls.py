@@ -44,12 +44,13 @@ def assemble(
 
 def evaluate(
     context: ContextService, caller: Caller, tenant: str | None, request: pb.EvaluateRequest
-) -> tuple[list[Evaluation], str]:
-    """Call Evaluate."""
-    return context.evaluate(
+) -> tuple[list[list[Evaluation]], str]:
+    """Call Evaluate; one list a set."""
+    configs = [request.config, *request.further_configs]
+    return context.evaluate_each(
         caller,
         tenant,
-        config_values(context.knobs.catalogue, request.config),
+        [config_values(context.knobs.catalogue, one) for one in configs],
         list(request.queries),
         source_ids=source_ids(request.scope),
         wish=Wish(ranking_only=request.ranking_only, top_k=request.top_k),

@@ -116,10 +116,10 @@ class ContextRpc(ContextEngine):
 
     async def evaluate(self, request: pb.EvaluateRequest, ctx: Context) -> pb.EvaluateResponse:
         """Answer Evaluate."""
-        evaluations, version = await self._evaluations.run(
+        sets, version = await self._evaluations.run(
             self._evaluate, caller(), tenant_named(ctx), request
         )
-        return evaluated_message(evaluations, version, include_text=request.include_text)
+        return evaluated_message(sets, version, include_text=request.include_text)
 
     def _search(self, asker: Caller, tenant: str | None, request: pb.SearchRequest) -> SearchAnswer:
         return search(context_of(self._services), asker, tenant, request)
@@ -131,7 +131,7 @@ class ContextRpc(ContextEngine):
 
     def _evaluate(
         self, asker: Caller, tenant: str | None, request: pb.EvaluateRequest
-    ) -> tuple[list[Evaluation], str]:
+    ) -> tuple[list[list[Evaluation]], str]:
         return evaluate(context_of(self._services), asker, tenant, request)
 
 

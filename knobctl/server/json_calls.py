@@ -56,8 +56,8 @@ class JsonCalls:
     def evaluate(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Evaluate."""
         asked = self._read(request, pb.EvaluateRequest)
-        evaluations, version = evaluate(self._context, self._caller, tenant, asked)
-        return as_json(evaluated_message(evaluations, version, include_text=asked.include_text))
+        sets, version = evaluate(self._context, self._caller, tenant, asked)
+        return as_json(evaluated_message(sets, version, include_text=asked.include_text))
 
     def describe(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Describe."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from knobctl.engine.embedded import EmbeddedEngine
+from knobctl.engine.evaluating import evaluated_under
 from knobctl.engine.http import HttpEngine
 from knobctl.engine.interface import EngineRefusedError, NotOfferedError, TenantNotFoundError
 from knobctl.engine.tokens import GivenToken
@@ -21,7 +22,7 @@ from tests.given_engine import GivenEngine
 from tests.server.doors import served
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from knobctl.engine.interface import Engine
 
@@ -116,6 +117,35 @@ def test_assemble_evaluate_and_describe_answer(engine: Engine) -> None:
     (evaluation,) = engine.evaluate("acme", CALLS["evaluate"])["evaluations"]
     assert len(evaluation["candidates"]) == len(TEXTS)
     assert engine.describe("acme", {})["chunks"] == len(TEXTS)
+
+
+SETS: list[dict[str, Any]] = [{"retrieval_min_score": at / 20} for at in range(1, 11)]
+
+
+def test_queries_are_evaluated_under_several_sets(engine: Engine) -> None:
+    """Ten sets in the order in which they were given, each as by itself."""
+    request = {"queries": ["approval gates", "soup"], "topK": 1}
+    found = evaluated_under(engine, "acme", SETS, request)
+    alone = [engine.evaluate("acme", {**request, "config": one})["evaluations"] for one in SETS]
+    assert timeless(found) == timeless(alone)
+    assert [one[0]["quality"]["effectiveMinScore"] for one in found] == [
+        one["retrieval_min_score"] for one in SETS
+    ]
+
+
+def test_an_engine_that_knows_no_further_sets_is_asked_for_each(services: Services) -> None:
+    """It answers under the first one alone."""
+
+    class Older(EmbeddedEngine):
+        def evaluate(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
+            known = {name: one for name, one in request.items() if name != "furtherConfigs"}
+            return super().evaluate(tenant, known)
+
+    engine = EmbeddedEngine("embedded:", services, actor="test")
+    older = Older("embedded:", services, actor="test")
+    request = {"queries": ["approval gates"]}
+    found = evaluated_under(older, "acme", SETS, request)
+    assert timeless(found) == timeless(evaluated_under(engine, "acme", SETS, request))
 
 
 @pytest.mark.parametrize(

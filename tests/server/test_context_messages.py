@@ -185,18 +185,22 @@ def test_an_evaluation_carries_text_only_where_it_was_asked_for(include_text: bo
         assembled=Assembled(prompt="Text", chunks=(HIT,), quality=QUALITY),
     )
     hit = {name: value for name, value in HIT_JSON.items() if include_text or name != "text"}
-    assert as_json(evaluated_message([one], "c7", include_text=include_text)) == {
-        "evaluations": [
-            {
-                "query": "rain?",
-                "candidates": [hit],
-                "rankers": RANKERS_JSON,
-                "bestCosine": 0.25,
-                "chunks": [hit],
-                "quality": QUALITY_JSON,
-            }
-        ],
+    written = {
+        "query": "rain?",
+        "candidates": [hit],
+        "rankers": RANKERS_JSON,
+        "bestCosine": 0.25,
+        "chunks": [hit],
+        "quality": QUALITY_JSON,
+    }
+    assert as_json(evaluated_message([[one]], "c7", include_text=include_text)) == {
+        "evaluations": [written],
         "corpusVersion": "c7",
+    }
+    assert as_json(evaluated_message([[one], [], [one, one]], "c7", include_text=include_text)) == {
+        "evaluations": [written],
+        "corpusVersion": "c7",
+        "further": [{}, {"evaluations": [written, written]}],
     }
 
 

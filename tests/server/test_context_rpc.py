@@ -231,6 +231,25 @@ class TestEvaluate:
         assert (said.status, said.body["code"]) == (400, "invalid_argument")
         assert field in said.fields
 
+    @pytest.mark.parametrize(
+        ("config", "field"),
+        [
+            ('{"retrievalMinScore": 1e-400}', "further_configs[1].retrieval_min_score"),
+            ('{"gateMode": "OFF"}', "further_configs[1].gate_mode"),
+            ('{"rrfK": -1}', "further_configs[1].rrf_k"),
+        ],
+    )
+    def test_its_further_configs_are_looked_at_too(
+        self, engine: Engine, config: str, field: str
+    ) -> None:
+        """Each by itself: which one it is stands before the knob's name."""
+        said = engine.ask(
+            f"{CONTEXT}/Evaluate",
+            f'{{"config": {{}}, "furtherConfigs": [{{}}, {config}], "queries": ["x"]}}'.encode(),
+        )
+        assert (said.status, said.body["code"]) == (400, "invalid_argument")
+        assert said.fields == [field]
+
     def test_it_takes_a_hundred_queries(self, engine: Engine) -> None:
         """One more is refused."""
         said = engine.ask(f"{CONTEXT}/Evaluate", {"config": {}, "queries": ["x"] * 101})

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -45,6 +47,16 @@ class Candidates(Protocol):
             limit: Most rows.
             sources: Only chunks of these; None for all.
         """
+
+    def by_vectors(
+        self,
+        tenant: str,
+        vectors: Sequence[Vector],
+        *,
+        limit: int,
+        sources: frozenset[str] | None,
+    ) -> list[list[tuple[str, float]]]:
+        """What `by_vector` gives for each of several vectors, which may take less than one after the other."""
 
     def by_words(
         self, tenant: str, text: str, *, limit: int, sources: frozenset[str] | None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from knobctl.server.candidates.tenant import TenantIndex
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from knobctl.server.candidates.interface import Vector
@@ -66,6 +67,17 @@ class LocalCandidates:
     ) -> list[tuple[str, float]]:
         """The nearest chunks with their cosines."""
         return self._moment(tenant).by_vector(vector, limit=limit, sources=sources)
+
+    def by_vectors(
+        self,
+        tenant: str,
+        vectors: Sequence[Vector],
+        *,
+        limit: int,
+        sources: frozenset[str] | None,
+    ) -> list[list[tuple[str, float]]]:
+        """The nearest chunks of each of several vectors."""
+        return self._moment(tenant).by_vectors(vectors, limit=limit, sources=sources)
 
     def by_words(
         self, tenant: str, text: str, *, limit: int, sources: frozenset[str] | None

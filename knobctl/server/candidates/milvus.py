@@ -111,6 +111,17 @@ class MilvusCandidates:
                 return best
             fetched = _most(2 * fetched)
 
+    def by_vectors(
+        self,
+        tenant: str,
+        vectors: Sequence[Vector],
+        *,
+        limit: int,
+        sources: frozenset[str] | None,
+    ) -> list[list[tuple[str, float]]]:
+        """The nearest chunks of each of several vectors."""
+        return [self.by_vector(tenant, one, limit=limit, sources=sources) for one in vectors]
+
     def by_words(
         self, tenant: str, text: str, *, limit: int, sources: frozenset[str] | None
     ) -> list[str]:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knobctl.server.candidates.interface import CandidatesUnavailableError
-from knobctl.server.candidates.nearest import best_rows, cosines, ranked
+from knobctl.server.candidates.nearest import (
+    best_rows,
+    best_rows_of_each,
+    cosines,
+    ranked,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,6 +59,23 @@ class Moment:
             rows = best_rows(self.matrix, vector, limit=limit, admitted=admitted)
             scores = cosines(self.matrix, rows, vector)
         return ranked(self.ids, rows, scores, limit=limit)
+
+    def by_vectors(
+        self, vectors: Sequence[Vector], *, limit: int, sources: frozenset[str] | None
+    ) -> list[list[tuple[str, float]]]:
+        """The nearest chunks of each of several vectors, as `by_vector` gives them."""
+        numbers = self._numbers(sources)
+        if len(vectors) < 2 or not self.chunks or (numbers is None and self.coverage is not None):
+            return [self.by_vector(one, limit=limit, sources=sources) for one in vectors]
+        for one in vectors:
+            self._require_comparable(one)
+        each = best_rows_of_each(
+            self.matrix, np.stack(vectors), limit=limit, admitted=self._admitted(numbers)
+        )
+        return [
+            ranked(self.ids, rows, cosines(self.matrix, rows, one), limit=limit)
+            for one, rows in zip(vectors, each, strict=True)
+        ]
 
     def by_words(self, text: str, *, limit: int, sources: frozenset[str] | None) -> list[str]:
         """The best lexical matches."""

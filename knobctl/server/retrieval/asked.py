@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from knobctl.server.refusal import Violation, invalid
+from knobctl.server.refusal import ServiceError, Violation, invalid
+from knobctl.server.requests import accepted_config
 from knobctl.server.retrieval.model import SEARCH_FLOOR
+from knobctl.server.retrieval.settings import settings_of
 from knobctl.text import has_surrogates
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from knobctl.knobs import Catalogue, KnobValue
     from knobctl.server.auth import Caller
+    from knobctl.server.retrieval.settings import Settings
 
 USUAL_TOP_K: Final = 10
 LARGEST_TOP_K: Final = 500
 MOST_QUERIES: Final = 100
+MOST_SETS: Final = 8
 
 
 def accepted_query(query: str, field: str = "query") -> str:
@@ -52,6 +57,37 @@ def accepted_queries(queries: Sequence[str]) -> tuple[str, ...]:
             Violation("queries", f"{len(queries)} queries; at most {MOST_QUERIES} in one call")
         )
     return tuple(accepted_query(query, f"queries[{index}]") for index, query in enumerate(queries))
+
+
+def accepted_sets(catalogue: Catalogue, configs: Sequence[Mapping[str, object]]) -> list[Settings]:
+    """Give what the proposed sets of an evaluation say.
+
+    Raises:
+        ServiceError: `invalid_argument`, with a violation for each knob at fault; one of a further set names that too.
+    """
+    if len(configs) > MOST_SETS:
+        raise invalid(
+            Violation("further_configs", f"{len(configs)} sets; at most {MOST_SETS} in one call")
+        )
+    return [
+        settings_of(catalogue, _accepted_set(catalogue, config, number))
+        for number, config in enumerate(configs)
+    ]
+
+
+def _accepted_set(
+    catalogue: Catalogue, config: Mapping[str, object], number: int
+) -> dict[str, KnobValue]:
+    try:
+        return accepted_config(catalogue, config)
+    except ServiceError as error:
+        if not number:
+            raise
+        at_fault = (
+            Violation(f"further_configs[{number - 1}].{one.field}", one.description)
+            for one in error.violations
+        )
+        raise invalid(*at_fault) from error
 
 
 def accepted_top_k(top_k: int) -> int:

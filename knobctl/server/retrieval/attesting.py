@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from knobctl.server.retrieval.assembly import Picked, pick
 from knobctl.server.retrieval.floor import Floored, all_removed, apply_floor, histogram
 from knobctl.server.retrieval.gate import no_match
-from knobctl.server.retrieval.hits import hits, stacked
+from knobctl.server.retrieval.hits import bare_hits, hits, stacked
 from knobctl.server.retrieval.model import Assembled, Fallback, Outcome, Quality
 from knobctl.server.retrieval.prompt import written_prompt
 from knobctl.server.retrieval.tokens import count_tokens
@@ -48,19 +48,14 @@ def assembled(task: str, view: View) -> Assembled:
     )
 
 
-def wanted_of_ranking(fused: Fused, _: Settings) -> list[str]:
-    """The chunks whose texts `ranked` needs: the best one, where the query was expanded."""
-    return [one.chunk_id for one in fused.candidates[:1]] if fused.expanded else []
-
-
 def ranked(view: View) -> Assembled:
     """Say what the ranking half came to: nothing is floored, and no prompt is made.
 
     Args:
-        view: With the chunks that `wanted_of_ranking` names.
+        view: With the vector of the best candidate, where its cosine is not known.
 
     Returns:
-        As its only chunk the best candidate of the expansion pass, where there was one.
+        As its only chunk the best candidate of the expansion pass, where there was one; by its id alone.
     """
     fused = view.fused
     best = fused.candidates[:1] if fused.expanded else ()
@@ -75,7 +70,9 @@ def ranked(view: View) -> Assembled:
         best_cosine=fused.best_cosine,
         last_good_knobs=view.standing.last_good,
     )
-    return Assembled(prompt="", chunks=hits(best, view.chunks, view.retrieved), quality=quality)
+    return Assembled(
+        prompt="", chunks=bare_hits(best, view.chunks, view.retrieved), quality=quality
+    )
 
 
 def no_query(standing: Standing) -> Assembled:

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from knobctl.server.candidates.nearest import cosines
 from knobctl.server.retrieval.model import Hit
+from knobctl.server.store.corpus import Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from knobctl.server.retrieval.cache import Retrieved
     from knobctl.server.retrieval.model import Candidate
-    from knobctl.server.store.corpus import Chunk
+
+MOST_BARE: Final = 10_000
+"""Chunks that are remembered by their ids alone: hits of many queries name the same ones."""
 
 
 def needs_vectors(chunk_ids: Iterable[str], retrieved: Retrieved) -> bool:
     """Whether a cosine is missing that the chunks' vectors can give."""
+    return bool(unmeasured(chunk_ids, retrieved))
+
+
+def unmeasured(chunk_ids: Iterable[str], retrieved: Retrieved) -> list[str]:
+    """The chunks whose cosine is missing, where their vectors can give it."""
     if retrieved.query_vector is None:
-        return False
-    return not all(map(retrieved.cosines.__contains__, chunk_ids))
+        return []
+    return [one for one in chunk_ids if one not in retrieved.cosines]
 
 
 def hits(
@@ -38,7 +47,7 @@ def hits(
     Returns:
         Hits without vectors, so that an answer is the same whether or not they were needed.
     """
-    _reckon_cosines([chunks[candidate.chunk_id] for candidate in candidates], retrieved)
+    _reckon_cosines(candidates, chunks, retrieved)
     return tuple(
         Hit(
             candidate=candidate,
@@ -49,11 +58,36 @@ def hits(
     )
 
 
-def _reckon_cosines(chunks: Sequence[Chunk], retrieved: Retrieved) -> None:
-    if retrieved.query_vector is None:
-        return
-    missing = [chunk for chunk in chunks if chunk.chunk_id not in retrieved.cosines]
-    if missing:
+def bare_hits(
+    candidates: Sequence[Candidate], chunks: Mapping[str, Chunk], retrieved: Retrieved
+) -> tuple[Hit, ...]:
+    """Put candidates together with the ids of their chunks alone.
+
+    Args:
+        candidates: Which ones.
+        chunks: Those of them that `unmeasured` names, with their vectors.
+        retrieved: As in `hits`.
+    """
+    _reckon_cosines(candidates, chunks, retrieved)
+    known = retrieved.cosines
+    return tuple(
+        Hit(candidate=one, chunk=_bare(one.chunk_id), cosine=known.get(one.chunk_id))
+        for one in candidates
+    )
+
+
+@lru_cache(maxsize=MOST_BARE)
+def _bare(chunk_id: str) -> Chunk:
+    return Chunk(chunk_id=chunk_id, document_id="", source_id="", text="", created_at="")
+
+
+def _reckon_cosines(
+    candidates: Sequence[Candidate], chunks: Mapping[str, Chunk], retrieved: Retrieved
+) -> None:
+    missing = [
+        chunks[chunk_id] for chunk_id in unmeasured([c.chunk_id for c in candidates], retrieved)
+    ]
+    if missing and retrieved.query_vector is not None:
         # As the vector ranker reckons them, so that a cosine is the same whoever found the chunk.
         found = cosines(stacked(missing), np.arange(len(missing)), retrieved.query_vector)
         for chunk, cosine in zip(missing, found.tolist(), strict=True):

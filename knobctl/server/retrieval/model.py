@@ -160,7 +160,7 @@ class Evaluation:
 
     query: str
     candidates: tuple[Hit, ...]
-    """One pass without expansion, before any floor, best first."""
+    """One pass without expansion, before any floor, best first; of the ranking half alone, chunks have but their ids."""
     rankers: Mapping[str, RankerReport]
     best_cosine: float | None
     assembled: Assembled
@@ -171,7 +171,7 @@ class Wish:
     """How much of an evaluation is wanted."""
 
     ranking_only: bool = False
-    """Whether no prompt is assembled."""
+    """Whether no prompt is assembled, and chunks come with nothing but their ids."""
     top_k: int = 0
     """Most candidates; all of them if 0."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from knobctl.errors import EngineError
 from knobctl.server.candidates.interface import CandidatesUnavailableError
@@ -14,6 +14,7 @@ from knobctl.server.retrieval.embedder import EmbedderUnavailableError
 from knobctl.server.retrieval.embedding import described
 from knobctl.server.retrieval.fanout import PREPARATION_S, Answered, FanOut, Stopwatch
 from knobctl.server.retrieval.model import RANKERS, RankerReport
+from knobctl.server.retrieval.sharing import Found, Question, Shared
 from knobctl.server.store.interface import StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -30,42 +31,9 @@ WARNING: Final = "retrieval: fan-out produced zero rows or had searcher failures
 NEAREST: Final = 5
 """Closest chunks that are kept for disclosure, however few rows fusion wants."""
 
-Rows: TypeAlias = "list[tuple[str, float]]"
-
 
 class OtherEmbedderError(Exception):
     """The store's vectors are not of the embedder that embeds the queries."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What one pass asks."""
-
-    tenant: str
-    sources: frozenset[str] | None
-    """Those that scope and ACL admit; None for all."""
-    queries: tuple[str, ...]
-    """The query itself, then its rewrites."""
-    depths: Mapping[str, int]
-    """Rows wanted of each ranker that takes part."""
-    recent_since: str
-    """RFC 3339; the recency ranker offers nothing older."""
-    timeout_s: float
-    query_vector: Vector | None = None
-    """Of the query itself, where it is known already."""
-    corpus_version: int | None = None
-    """What the catalogue was at a moment ago; None where that is not known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What one ranker found: its lists, one a query."""
-
-    lists: Sequence[Sequence[str]]
-    """Chunk ids, best first."""
-    rows: Sequence[Rows] = ()
-    """Of the vector ranker: the same lists with the cosine to their own query."""
-    query_vector: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,58 +66,78 @@ class Rankers:
         self._has_embedded = False
         self._fits: EmbedderIdentity | None = None
 
-    def ask(self, question: Question) -> Pass:
-        """Ask the rankers that take part, all at once; warn where one failed or all found nothing."""
-        doing = {"vector": self._by_vector, "bm25": self._by_words, "recency": self._recent}
-        tasks: dict[str, Callable[[Stopwatch], Found]] = {
-            name: partial(doing[name], question) for name in question.depths
-        }
-        answers = self._fan_out.ask(tasks, timeout_s=question.timeout_s)
-        found = {name: answer.value for name, answer in answers.items() if answer.value is not None}
-        failures = {
-            name: _failure(name, answer) for name, answer in answers.items() if name not in found
-        }
-        if failures or not any(any(one.lists) for one in found.values()):
-            _warn(question, found, failures)
-        latencies = {name: answers[name].latency_ms for name in found}
-        return Pass(found=found, failures=failures, latencies_ms=latencies)
+    def ask(self, question: Question, shared: Shared) -> Pass:
+        """Ask the rankers that take part, all at once; warn where one failed or all found nothing.
 
-    def embedded_ahead(self, queries: Sequence[str]) -> Sequence[Vector | None]:
-        """Embed many queries in one go, which takes less than one by one and gives the same vectors.
-
-        Returns:
-            One a query; None for each where the embedder does not answer: asked one by one, each says why.
+        Args:
+            question: A query and its rewrites.
+            shared: What the call was answered before; it remembers this too.
         """
-        if len(queries) > 1:
-            try:
-                return list(self._embedder.embed(queries))
-            except (EmbedderUnavailableError, EngineError):
-                pass
-        return [None] * len(queries)
+        return _passed(question, self._answers(question, shared, timeout_s=question.timeout_s))
+
+    def ask_each(self, question: Question, shared: Shared) -> list[Pass]:
+        """Ask as `ask` does for each of many queries, all in one go: each ranker has the time of all of them.
+
+        They are embedded before, in one go too, which takes less than one by one and gives the same
+        vectors. Where the embedder does not answer, they are asked one by one, and each says why.
+        """
+        queries = question.queries
+        alone = [replace(question, queries=(one,)) for one in queries]
+        if len(queries) == 1 or not self._embeds_ahead(question, shared):
+            return [self.ask(one, shared) for one in alone]
+        answers = self._answers(question, shared, timeout_s=question.timeout_s * len(queries))
+        return [
+            _passed(one, {name: _of(answer, number, alone) for name, answer in answers.items()})
+            for number, one in enumerate(alone)
+        ]
 
     def close(self) -> None:
         """Take no more questions."""
         self._fan_out.close()
 
-    def _by_vector(self, question: Question, watch: Stopwatch) -> Found:
-        vectors = self._vectors(question, watch)
-        limit = max(question.depths["vector"], NEAREST)
-        rows = [
-            self._candidates.by_vector(
-                question.tenant, vector, limit=limit, sources=question.sources
-            )
-            for vector in vectors
-        ]
-        lists = [[chunk_id for chunk_id, _ in row] for row in rows]
-        return Found(lists=lists, rows=rows, query_vector=vectors[0])
+    def _answers(
+        self, question: Question, shared: Shared, *, timeout_s: float
+    ) -> dict[str, Answered[Found]]:
+        """What each ranker answers, or has answered to the same before."""
+        doing = {"vector": self._by_vector, "bm25": self._by_words, "recency": self._recent}
+        parts = {name: question.part_of(name) for name in question.depths}
+        tasks: dict[str, Callable[[Stopwatch], Found]] = {
+            name: partial(doing[name], question, shared)
+            for name, part in parts.items()
+            if part not in shared.answers
+        }
+        fresh = self._fan_out.ask(tasks, timeout_s=timeout_s) if tasks else {}
+        shared.answers.update(
+            (parts[name], answer) for name, answer in fresh.items() if answer.value is not None
+        )
+        return {name: fresh.get(name) or shared.answers[part] for name, part in parts.items()}
 
-    def _vectors(self, question: Question, watch: Stopwatch) -> list[Vector]:
+    def _embeds_ahead(self, question: Question, shared: Shared) -> bool:
+        """Have all vectors that will be needed; say whether they are there."""
+        missing = [one for one in question.queries if one not in shared.vectors]
+        if missing and "vector" in question.depths:
+            try:
+                shared.vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
+            except (EmbedderUnavailableError, EngineError):
+                return False
+        return True
+
+    def _by_vector(self, question: Question, shared: Shared, watch: Stopwatch) -> Found:
+        vectors = self._vectors(question, shared, watch)
+        limit = max(question.depths["vector"], NEAREST)
+        rows = self._candidates.by_vectors(
+            question.tenant, vectors, limit=limit, sources=question.sources
+        )
+        lists = [[chunk_id for chunk_id, _ in row] for row in rows]
+        return Found(lists=lists, rows=rows, vectors=vectors)
+
+    def _vectors(self, question: Question, shared: Shared, watch: Stopwatch) -> list[Vector]:
         with watch.preparation():
             self._candidates.follow(question.tenant, known=question.corpus_version)
             self._require_same_embedder()
-        known = [] if question.query_vector is None else [question.query_vector]
-        texts = question.queries[len(known) :]
-        return [*known, *self._embedded(texts, watch)]
+        missing = [one for one in question.queries if one not in shared.vectors]
+        shared.vectors.update(zip(missing, self._embedded(missing, watch), strict=True))
+        return [shared.vectors[one] for one in question.queries]
 
     def _embedded(self, texts: Sequence[str], watch: Stopwatch) -> Iterable[Vector]:
         """Embed; what loads the model at first is preparation, unless that has been tried for long."""
@@ -165,7 +153,7 @@ class Rankers:
         self._has_embedded = True
         return vectors
 
-    def _by_words(self, question: Question, watch: Stopwatch) -> Found:
+    def _by_words(self, question: Question, _: Shared, watch: Stopwatch) -> Found:
         with watch.preparation():
             self._candidates.follow(question.tenant, known=question.corpus_version)
         return Found(
@@ -180,7 +168,7 @@ class Rankers:
             ]
         )
 
-    def _recent(self, question: Question, _: Stopwatch) -> Found:
+    def _recent(self, question: Question, _: Shared, __: Stopwatch) -> Found:
         with self._store.reading() as session:
             ids = session.corpus.recent(
                 question.tenant,
@@ -198,6 +186,26 @@ class Rankers:
             if kept is not None and kept != self._embedder.identity:
                 raise OtherEmbedderError(f"the store's vectors are of {described(kept)}")
             self._fits = kept
+
+
+def _of(answer: Answered[Found], number: int, all_: Sequence[Question]) -> Answered[Found]:
+    """One query's part of what a ranker answered to all of them."""
+    return replace(
+        answer,
+        value=answer.value.of(number) if answer.value else None,
+        latency_ms=answer.latency_ms / len(all_),
+    )
+
+
+def _passed(question: Question, answers: Mapping[str, Answered[Found]]) -> Pass:
+    found = {name: answer.value for name, answer in answers.items() if answer.value is not None}
+    failures = {
+        name: _failure(name, answer) for name, answer in answers.items() if name not in found
+    }
+    if failures or not any(any(one.lists) for one in found.values()):
+        _warn(question, found, failures)
+    latencies = {name: answers[name].latency_ms for name in found}
+    return Pass(found=found, failures=failures, latencies_ms=latencies)
 
 
 def _failure(name: str, answer: Answered[Found]) -> RankerReport:

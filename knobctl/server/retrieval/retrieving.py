@@ -11,16 +11,18 @@ from knobctl.server.retrieval.cache import CacheKey, ResultCache, Retrieved
 from knobctl.server.retrieval.fusing import best_ranks, fuse
 from knobctl.server.retrieval.gate import accepts, survivors
 from knobctl.server.retrieval.model import Fused, RankerReport
-from knobctl.server.retrieval.rankers import NEAREST, Question
+from knobctl.server.retrieval.rankers import NEAREST
 from knobctl.server.retrieval.rewrites import rewrites
+from knobctl.server.retrieval.sharing import Question, Shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from knobctl.server.candidates.interface import Vector
-    from knobctl.server.retrieval.rankers import Found, Pass, Rankers
+    from knobctl.server.retrieval.rankers import Pass, Rankers
     from knobctl.server.retrieval.settings import Settings
+    from knobctl.server.retrieval.sharing import Found
     from knobctl.server.retrieval.watching import Watchers
     from knobctl.server.store.interface import Store
 
@@ -72,33 +74,88 @@ class Retrieval:
         Raises:
             StoreUnavailableError: If an expansion could not read the texts that it takes words from.
         """
+        if kept := self._kept(request, settings, expands=expands):
+            return kept
+        shared = Shared()
+        if request.query_vector is not None:
+            shared.vectors[request.query] = request.query_vector
+        if not expands:
+            return self._first_passes([request], settings, shared)[0]
+        first = self.retrieve(request, settings, expands=False)
+        return self._put(
+            self._expanded(first, request, settings, shared), request, settings, expands=True
+        )
+
+    def retrieve_each(
+        self, requests: Sequence[Request], settings: Settings, shared: Shared
+    ) -> list[tuple[Retrieved, Retrieved]]:
+        """Give the candidates of many queries to one corpus, without and with a say of the confidence gate.
+
+        Args:
+            requests: The queries, of one tenant and scope.
+            settings: What a proposed set says.
+            shared: What the call was answered under other sets.
+
+        Raises:
+            StoreUnavailableError: As `retrieve`.
+        """
+        firsts = [self._kept(one, settings, expands=False) for one in requests]
+        missing = [one for one, kept in zip(requests, firsts, strict=True) if kept is None]
+        fresh = iter(self._first_passes(missing, settings, shared) if missing else ())
+        found = []
+        for request, kept in zip(requests, firsts, strict=True):
+            first = kept or next(fresh)
+            found.append((first, self._whole(first, request, settings, shared)))
+        return found
+
+    def _whole(
+        self, first: Retrieved, request: Request, settings: Settings, shared: Shared
+    ) -> Retrieved:
+        if accepts(first.fused, settings.expansion):
+            return first
+        if kept := self._kept(request, settings, expands=True):
+            return kept
+        return self._put(
+            self._expanded(first, request, settings, shared), request, settings, expands=True
+        )
+
+    def _kept(self, request: Request, settings: Settings, *, expands: bool) -> Retrieved | None:
+        """What the cache holds, where the set has it asked."""
         key = _key(request, settings, expands=expands)
-        if key and settings.caches:
-            found = self._cache.get(key, now=self._monotonic(), ttl_s=settings.cache_ttl_s)
-            self._watchers.looked_up(is_hit=found is not None)
-            if found:
-                return found
-        if expands:
-            first = self.retrieve(request, settings, expands=False)
-            retrieved = self._expanded(first, request, settings)
-        else:
-            retrieved = self._first_pass(request, settings)
-        if key and settings.caches:
+        if key is None:
+            return None
+        found = self._cache.get(key, now=self._monotonic(), ttl_s=settings.cache_ttl_s)
+        self._watchers.looked_up(is_hit=found is not None)
+        return found
+
+    def _put(
+        self, retrieved: Retrieved, request: Request, settings: Settings, *, expands: bool
+    ) -> Retrieved:
+        if key := _key(request, settings, expands=expands):
             self._cache.put(key, retrieved)
         return retrieved
 
-    def _first_pass(self, request: Request, settings: Settings) -> Retrieved:
+    def _first_passes(
+        self, requests: Sequence[Request], settings: Settings, shared: Shared
+    ) -> list[Retrieved]:
         at = self._monotonic()
-        question = self._question(request, settings)
-        answers = self._rankers.ask(question)
-        fused = replace(
-            _fused(answers, question, settings), corpus_version=request.corpus_version or 0
-        )
-        self._watchers.asked(fused.rankers)
-        retrieved = Retrieved(fused=fused, at=at, is_whole=not answers.failures)
-        return _measured(retrieved, answers.found.get("vector"))
+        question = self._question(requests[0], settings, [one.query for one in requests])
+        found = []
+        for request, answers in zip(
+            requests, self._rankers.ask_each(question, shared), strict=True
+        ):
+            fused = replace(
+                _fused(answers, question, settings), corpus_version=request.corpus_version or 0
+            )
+            self._watchers.asked(fused.rankers)
+            retrieved = Retrieved(fused=fused, at=at, is_whole=not answers.failures)
+            retrieved = _measured(retrieved, answers.found.get("vector"))
+            found.append(self._put(retrieved, request, settings, expands=False))
+        return found
 
-    def _expanded(self, first: Retrieved, request: Request, settings: Settings) -> Retrieved:
+    def _expanded(
+        self, first: Retrieved, request: Request, settings: Settings, shared: Shared
+    ) -> Retrieved:
         if accepts(first.fused, settings.expansion):
             return first
         ways = rewrites(
@@ -107,12 +164,11 @@ class Retrieval:
             settings.expansion.max_queries,
         )
         question = replace(
-            self._question(request, settings),
-            queries=(request.query, *ways),
-            depths=settings.widened(),
-            query_vector=first.query_vector,
+            self._question(request, settings, [request.query, *ways]), depths=settings.widened()
         )
-        answers = self._rankers.ask(question)
+        if first.query_vector is not None:
+            shared.vectors[request.query] = first.query_vector
+        answers = self._rankers.ask(question, shared)
         if not answers.found:
             self._watchers.asked(answers.failures)
             return replace(first, is_whole=False)
@@ -145,16 +201,15 @@ class Retrieval:
             chunks = session.corpus.chunks(tenant, ids)
         return [chunks[chunk_id].text for chunk_id in ids if chunk_id in chunks]
 
-    def _question(self, request: Request, settings: Settings) -> Question:
+    def _question(self, request: Request, settings: Settings, queries: Sequence[str]) -> Question:
         since = self._clock() - timedelta(hours=settings.recency_window_hours)
         return Question(
             tenant=request.tenant,
             sources=request.sources,
-            queries=(request.query,),
+            queries=tuple(queries),
             depths=settings.depths,
             recent_since=rfc3339(since),
             timeout_s=settings.timeout_s,
-            query_vector=request.query_vector,
             corpus_version=request.corpus_version,
         )
 
@@ -171,13 +226,14 @@ def _measured(retrieved: Retrieved, vector: Found | None) -> Retrieved:
     return replace(
         retrieved,
         fused=replace(retrieved.fused, best_cosine=rows[0][1] if rows else None, nearest=nearest),
-        query_vector=vector.query_vector,
+        query_vector=vector.vectors[0],
         cosines=dict(rows),
     )
 
 
 def _key(request: Request, settings: Settings, *, expands: bool) -> CacheKey | None:
-    if request.corpus_version is None:
+    """Where the set is kept; None where it is not."""
+    if request.corpus_version is None or not settings.caches:
         return None
     return CacheKey(
         tenant=request.tenant,

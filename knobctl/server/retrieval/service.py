@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.server.auth import READ, Caller, admit
 from knobctl.server.refusal import Code, ServiceError
-from knobctl.server.requests import accepted_config
 from knobctl.server.retrieval.asked import (
     accepted_queries,
     accepted_query,
+    accepted_sets,
     accepted_text,
     accepted_top_k,
     effective_sources,
@@ -20,11 +20,9 @@ from knobctl.server.retrieval.asked import (
 from knobctl.server.retrieval.attesting import (
     assembled,
     no_query,
-    ranked,
-    spelled_version,
     wanted_in_prompt,
-    wanted_of_ranking,
 )
+from knobctl.server.retrieval.evaluating import Asking, Evaluating
 from knobctl.server.retrieval.floor import apply_floor, histogram
 from knobctl.server.retrieval.hits import hits
 from knobctl.server.retrieval.model import Assembled, Evaluation, SearchAnswer, Wish
@@ -32,7 +30,6 @@ from knobctl.server.retrieval.probing import UNKNOWN, Admitted, Probing
 from knobctl.server.retrieval.rankers import Rankers
 from knobctl.server.retrieval.relevance import with_relevance
 from knobctl.server.retrieval.retrieving import Retrieval
-from knobctl.server.retrieval.settings import Settings, settings_of
 from knobctl.server.retrieval.view import TRIES, View, Views, Wanted, answered
 from knobctl.server.retrieval.watching import Watchers
 from knobctl.server.store.corpus import corpus_version
@@ -47,6 +44,7 @@ if TYPE_CHECKING:
     from knobctl.server.retrieval.embedder import Embedder
     from knobctl.server.retrieval.model import Fused
     from knobctl.server.retrieval.off_topic import OffTopic
+    from knobctl.server.retrieval.settings import Settings
 
 log: Final = logging.getLogger(__name__)
 WHOLE: Final = Wish()
@@ -60,11 +58,6 @@ class _Asking:
 
     tenant: str
     sources: frozenset[str] | None
-    proposed: Settings | None = None
-    """Instead of the set in force."""
-    ranking_only: bool = False
-    top_k: int | None = None
-    """Most candidates that come back; None for all."""
 
 
 class ContextService:
@@ -105,6 +98,7 @@ class ContextService:
         )
         self._views = Views(knobs, retrieval)
         self._probing = Probing(knobs.store, embedder, candidates)
+        self._evaluating = Evaluating(knobs.store, retrieval)
 
     def search(
         self,
@@ -196,67 +190,49 @@ class ContextService:
             wish: How much of each is wanted; see `ranked` for the ranking half alone.
 
         Returns:
-            One evaluation a query, and the version of the corpus that they are of. Where the corpus
-            changes all the time, an evaluation can be of another one; its `quality` says of which.
+            One evaluation a query, and the version of the corpus that they are of.
+        """
+        (found,), version = self.evaluate_each(
+            caller, tenant, [config], queries, source_ids=source_ids, wish=wish
+        )
+        return found, version
+
+    def evaluate_each(
+        self,
+        caller: Caller,
+        tenant: str | None,
+        configs: Sequence[Mapping[str, object]],
+        queries: Sequence[str],
+        *,
+        source_ids: Sequence[str] = (),
+        wish: Wish = WHOLE,
+    ) -> tuple[list[list[Evaluation]], str]:
+        """Answer queries as under each of several proposed sets; see `evaluate`.
+
+        A query is embedded once for all of them, and a ranker asked once for those of the same depths.
+
+        Returns:
+            One list a set, in the order of the queries.
         """
         tenant = admit(caller, tenant, READ)
-        proposed = settings_of(self.knobs.catalogue, accepted_config(self.knobs.catalogue, config))
+        proposed = accepted_sets(self.knobs.catalogue, configs)
         accepted = accepted_queries(queries)
         if wish.top_k < 0:
             raise ServiceError(Code.INVALID_ARGUMENT, "topK must not be negative")
-        asking = _Asking(
+        asking = Asking(
             tenant=tenant,
             sources=effective_sources(caller, source_ids),
             proposed=proposed,
-            ranking_only=wish.ranking_only,
-            top_k=wish.top_k or None,
+            wish=wish,
         )
-        vectors = self._rankers.embedded_ahead(accepted)
-        found: dict[int, Evaluation] = {}
-        version = self._corpus_version(tenant, proposed)
-        for _ in range(TRIES):
-            for index, query in enumerate(accepted):
-                if index not in found or not _is_of(found[index], version):
-                    found[index] = self._evaluation(asking, query, vectors[index])
-            asked_of, version = version, self._corpus_version(tenant, proposed)
-            if asked_of == version:
-                break
-        return [found[index] for index in range(len(accepted))], version
+        try:
+            return self._evaluating.evaluated(asking, accepted)
+        except StoreUnavailableError as error:
+            raise _no_texts(tenant, error) from error
 
     def close(self) -> None:
         """Take no more calls. The store and the candidates are not closed: they were given."""
         self._rankers.close()
-
-    def _corpus_version(self, tenant: str, proposed: Settings) -> str:
-        return spelled_version(self._views.standing(tenant, proposed).corpus_version)
-
-    def _evaluation(self, asking: _Asking, query: str, vector: Vector | None) -> Evaluation:
-        view = self._view(
-            Wanted(
-                tenant=asking.tenant,
-                sources=asking.sources,
-                query=query,
-                query_vector=vector,
-                expands=False,
-                chunk_ids=lambda fused, _: [
-                    each.chunk_id for each in fused.candidates[: asking.top_k]
-                ],
-                proposed=asking.proposed,
-            )
-        )
-        fused = view.fused
-        return Evaluation(
-            query=query,
-            candidates=hits(fused.candidates[: asking.top_k], view.chunks, view.retrieved),
-            rankers=fused.rankers,
-            best_cosine=fused.best_cosine,
-            assembled=self._assembled(asking, query, vector),
-        )
-
-    def _assembled(self, asking: _Asking, query: str, vector: Vector | None) -> Assembled:
-        """What AssembleContext would make of a query, or the ranking half of it."""
-        view = self._assembling(asking, query, vector)
-        return ranked(view) if asking.ranking_only else assembled(query, view)
 
     def _assembling(self, asking: _Asking, task: str, vector: Vector | None = None) -> View:
         return self._view(
@@ -266,9 +242,8 @@ class ContextService:
                 query=task,
                 query_vector=vector,
                 expands=True,
-                chunk_ids=wanted_of_ranking if asking.ranking_only else wanted_in_prompt,
-                with_vectors=not asking.ranking_only,
-                proposed=asking.proposed,
+                chunk_ids=wanted_in_prompt,
+                with_vectors=True,
             )
         )
 
@@ -297,10 +272,7 @@ class ContextService:
         try:
             return self._views.view(wanted)
         except StoreUnavailableError as error:
-            log.critical("the store cannot be asked for texts of %r: %s", wanted.tenant, error)
-            raise ServiceError(
-                Code.UNAVAILABLE, "the store cannot be asked for the texts of what was found"
-            ) from error
+            raise _no_texts(wanted.tenant, error) from error
 
 
 def _search_answer(view: View, *, top_k: int, floor: float) -> SearchAnswer:
@@ -328,5 +300,8 @@ def _nobody_answered(view: View) -> ServiceError:
     return ServiceError(Code.UNAVAILABLE, f"no ranker answered: {states}")
 
 
-def _is_of(evaluation: Evaluation, version: str) -> bool:
-    return evaluation.assembled.quality.corpus_version == version
+def _no_texts(tenant: str, error: StoreUnavailableError) -> ServiceError:
+    log.critical("the store cannot be asked for texts of %r: %s", tenant, error)
+    return ServiceError(
+        Code.UNAVAILABLE, "the store cannot be asked for the texts of what was found"
+    )

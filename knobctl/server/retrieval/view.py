@@ -62,8 +62,6 @@ class Wanted:
     with_vectors: bool = False
     query_vector: Vector | None = None
     """Of the query, where it is known already."""
-    proposed: Settings | None = None
-    """Instead of the set in force."""
 
 
 class Views:
@@ -73,7 +71,7 @@ class Views:
         self._knobs = knobs
         self._retrieval = retrieval
 
-    def standing(self, tenant: str, proposed: Settings | None = None) -> Standing:
+    def standing(self, tenant: str) -> Standing:
         """Read what a call goes by.
 
         Raises:
@@ -82,12 +80,8 @@ class Views:
         try:
             with self._knobs.store.reading() as session:
                 version = session.corpus.version(tenant)
-                if proposed:
-                    return Standing(settings=proposed, corpus_version=version)
                 stored = self._knobs.in_force_within(session, tenant)
         except StoreUnavailableError as error:
-            if proposed:
-                return Standing(settings=proposed)
             version, stored = None, self._knobs.last_good(tenant, error)
         settings = settings_of(self._knobs.catalogue, stored.knobs)
         return Standing(settings=settings, last_good=stored.last_good, corpus_version=version)
@@ -103,7 +97,7 @@ class Views:
             StoreUnavailableError: If a ranker answered and the store cannot give the texts.
         """
         for tries_left in reversed(range(TRIES)):
-            standing = self.standing(wanted.tenant, wanted.proposed)
+            standing = self.standing(wanted.tenant)
             retrieved = self._retrieve(wanted, standing)
             if not answered(retrieved.fused):
                 return View(standing=standing, retrieved=retrieved, chunks={})
@@ -132,7 +126,7 @@ class Views:
                     return None
                 every_id = [candidate.chunk_id for candidate in retrieved.fused.candidates]
                 there = session.corpus.chunks(wanted.tenant, every_id)
-                retrieved = _without_the_gone(retrieved, there, version)
+                retrieved = without_the_gone(retrieved, there, version)
             ids = wanted.chunk_ids(retrieved.fused, standing.settings)
             vectors = wanted.with_vectors or needs_vectors(ids, retrieved)
             chunks = session.corpus.chunks(wanted.tenant, ids, vectors=vectors) if ids else {}
@@ -144,7 +138,8 @@ def answered(fused: Fused) -> bool:
     return any(not report.error and not report.timed_out for report in fused.rankers.values())
 
 
-def _without_the_gone(retrieved: Retrieved, there: Mapping[str, Chunk], version: int) -> Retrieved:
+def without_the_gone(retrieved: Retrieved, there: Mapping[str, Chunk], version: int) -> Retrieved:
+    """Candidates of an earlier version, as far as their chunks are still there."""
     fused = retrieved.fused
     left = tuple(candidate for candidate in fused.candidates if candidate.chunk_id in there)
     return replace(

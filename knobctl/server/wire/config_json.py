@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from connectrpc.code import Code
@@ -51,6 +52,7 @@ _IN_JSON: Final = {
     "dict": "an object",
     "NoneType": "null",
 }
+_FURTHER: Final = "further_configs"
 _NOT_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
@@ -130,7 +132,12 @@ def request_violations(
 def _field_violations(
     catalogue: Catalogue, field: DescField, written: object
 ) -> Iterator[Violation]:
-    if isinstance(written, _Pairs):
+    if field.name == _FURTHER and type(written) is list:
+        for number, one in enumerate(written):
+            if isinstance(one, _Pairs):
+                for fault in _knob_violations(catalogue, one):
+                    yield replace(fault, field=f"{_FURTHER}[{number}].{fault.field}")
+    elif isinstance(written, _Pairs):
         if field.name == "config":
             yield from _knob_violations(catalogue, written)
         elif isinstance(field.value, DescFieldValueMessage):

@@ -60,18 +60,22 @@ def assembled_message(assembled: Assembled) -> pb.AssembleContextResponse:
 
 
 def evaluated_message(
-    evaluations: Iterable[Evaluation], corpus_version: str, *, include_text: bool
+    sets: Iterable[Iterable[Evaluation]], corpus_version: str, *, include_text: bool
 ) -> pb.EvaluateResponse:
     """Make the answer of Evaluate.
 
     Args:
-        evaluations: In the order of the queries.
+        sets: For each set the evaluations in the order of the queries.
         corpus_version: What they were made on.
         include_text: Whether hits carry their text.
     """
+    first, *further = (
+        [_evaluation(one, include_text=include_text) for one in evaluations] for evaluations in sets
+    )
     return pb.EvaluateResponse(
-        evaluations=[_evaluation(one, include_text=include_text) for one in evaluations],
+        evaluations=first,
         corpus_version=corpus_version,
+        further=[pb.Evaluations(evaluations=one) for one in further],
     )
 
 

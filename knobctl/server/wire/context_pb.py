@@ -761,7 +761,7 @@ class Omitted(Message[_OmittedFields]):
         max_chunks: int
         token_budget: int
 
-_EvaluateRequestFields: TypeAlias = Literal["config", "queries", "scope", "include_text", "ranking_only", "top_k"]
+_EvaluateRequestFields: TypeAlias = Literal["config", "queries", "scope", "include_text", "ranking_only", "top_k", "further_configs"]
 
 class EvaluateRequest(Message[_EvaluateRequestFields]):
     """
@@ -795,6 +795,7 @@ class EvaluateRequest(Message[_EvaluateRequestFields]):
         ranking_only:
             The ranking half alone: no prompt is assembled. `quality` says whether the query goes through the
             expansion pass, and `chunks` holds the best candidate of that pass, nothing where there is none.
+            Hits then have chunk_id, score, ranks and cosine, and nothing else.
 
             ```proto
             bool ranking_only = 5;
@@ -805,9 +806,16 @@ class EvaluateRequest(Message[_EvaluateRequestFields]):
             ```proto
             int32 top_k = 6;
             ```
+        further_configs:
+            Further sets, at most 7, that the same queries are answered under: see `further` of the answer. Each query is
+            embedded once for all of them, and a ranker asked once for those that want the same of it.
+
+            ```proto
+            repeated upsquad.contextengine.v1.ContextEngineKnobsConfig further_configs = 7;
+            ```
     """
 
-    __slots__ = ("config", "queries", "scope", "include_text", "ranking_only", "top_k")
+    __slots__ = ("config", "queries", "scope", "include_text", "ranking_only", "top_k", "further_configs")
 
     if TYPE_CHECKING:
 
@@ -820,6 +828,7 @@ class EvaluateRequest(Message[_EvaluateRequestFields]):
             include_text: bool = False,
             ranking_only: bool = False,
             top_k: int = 0,
+            further_configs: list[ContextEngineKnobsConfig] | None = None,
         ) -> None:
             pass
 
@@ -829,8 +838,9 @@ class EvaluateRequest(Message[_EvaluateRequestFields]):
         include_text: bool
         ranking_only: bool
         top_k: int
+        further_configs: list[ContextEngineKnobsConfig]
 
-_EvaluateResponseFields: TypeAlias = Literal["evaluations", "corpus_version"]
+_EvaluateResponseFields: TypeAlias = Literal["evaluations", "corpus_version", "further"]
 
 class EvaluateResponse(Message[_EvaluateResponseFields]):
     """
@@ -846,12 +856,20 @@ class EvaluateResponse(Message[_EvaluateResponseFields]):
             repeated upsquad.context.v1.Evaluation evaluations = 1;
             ```
         corpus_version:
+            All of the answer is of this one.
+
             ```proto
             string corpus_version = 2;
             ```
+        further:
+            Under the further sets, in their order.
+
+            ```proto
+            repeated upsquad.context.v1.Evaluations further = 3;
+            ```
     """
 
-    __slots__ = ("evaluations", "corpus_version")
+    __slots__ = ("evaluations", "corpus_version", "further")
 
     if TYPE_CHECKING:
 
@@ -860,11 +878,43 @@ class EvaluateResponse(Message[_EvaluateResponseFields]):
             *,
             evaluations: list[Evaluation] | None = None,
             corpus_version: str = "",
+            further: list[Evaluations] | None = None,
         ) -> None:
             pass
 
         evaluations: list[Evaluation]
         corpus_version: str
+        further: list[Evaluations]
+
+_EvaluationsFields: TypeAlias = Literal["evaluations"]
+
+class Evaluations(Message[_EvaluationsFields]):
+    """
+    Under one set, in the order of the queries.
+
+    ```proto
+    message upsquad.context.v1.Evaluations
+    ```
+
+    Attributes:
+        evaluations:
+            ```proto
+            repeated upsquad.context.v1.Evaluation evaluations = 1;
+            ```
+    """
+
+    __slots__ = ("evaluations",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            evaluations: list[Evaluation] | None = None,
+        ) -> None:
+            pass
+
+        evaluations: list[Evaluation]
 
 _EvaluationFields: TypeAlias = Literal["query", "candidates", "rankers", "best_cosine", "chunks", "quality"]
 
@@ -1382,7 +1432,7 @@ class RetrievalOutcome(Enum):
 
 
 _DESC = file_desc(
-    b'\n!knobctl/server/wire/context.proto\x12\x12upsquad.context.v1\x1a\x1fknobctl/server/wire/knobs.proto"&\n\x05Scope\x12\x1d\n\nsource_ids\x18\x01 \x03(\tR\tsourceIds"\x88\x01\n\rSearchRequest\x12/\n\x05scope\x18\x01 \x01(\x0b2\x19.upsquad.context.v1.ScopeR\x05scope\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12\x13\n\x05top_k\x18\x03 \x01(\x05R\x04topK\x12\x1b\n\tmin_score\x18\x04 \x01(\x01R\x08minScore"\xd6\x04\n\x0eSearchResponse\x121\n\x07results\x18\x01 \x03(\x0b2\x17.upsquad.context.v1.HitR\x07results\x12.\n\x13effective_min_score\x18\x02 \x01(\x01R\x11effectiveMinScore\x126\n\x17results_below_threshold\x18\x03 \x01(\x05R\x15resultsBelowThreshold\x12>\n\x07outcome\x18\x04 \x01(\x0e2$.upsquad.context.v1.RetrievalOutcomeR\x07outcome\x12I\n\x07rankers\x18\x05 \x03(\x0b2/.upsquad.context.v1.SearchResponse.RankersEntryR\x07rankers\x121\n\x12best_removed_score\x18\x06 \x01(\x01H\x00R\x10bestRemovedScore\x88\x01\x01\x12%\n\x0ecorpus_version\x18\x07 \x01(\tR\rcorpusVersion\x12\'\n\x0fscore_histogram\x18\x08 \x03(\x05R\x0escoreHistogram\x12&\n\x0flast_good_knobs\x18\t \x01(\x08R\rlastGoodKnobs\x1a\\\n\x0cRankersEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x126\n\x05value\x18\x02 \x01(\x0b2 .upsquad.context.v1.RankerReportR\x05value:\x028\x01B\x15\n\x13_best_removed_score"\xc3\x03\n\x03Hit\x12\x19\n\x08chunk_id\x18\x01 \x01(\tR\x07chunkId\x12\x1f\n\x0bdocument_id\x18\x02 \x01(\tR\ndocumentId\x12\x1b\n\tsource_id\x18\x03 \x01(\tR\x08sourceId\x12\x12\n\x04text\x18\x04 \x01(\tR\x04text\x12\x14\n\x05score\x18\x05 \x01(\x01R\x05score\x128\n\x05ranks\x18\x06 \x03(\x0b2".upsquad.context.v1.Hit.RanksEntryR\x05ranks\x12\x1b\n\x06cosine\x18\x07 \x01(\x01H\x00R\x06cosine\x88\x01\x01\x12\x1d\n\ncreated_at\x18\x08 \x01(\tR\tcreatedAt\x12A\n\x08metadata\x18\t \x03(\x0b2%.upsquad.context.v1.Hit.MetadataEntryR\x08metadata\x1a8\n\nRanksEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\t\n\x07_cosine"\xab\x01\n\x0cRankerReport\x12\x12\n\x04rows\x18\x01 \x01(\x05R\x04rows\x12\x14\n\x05error\x18\x02 \x01(\tR\x05error\x12\x1b\n\ttimed_out\x18\x03 \x01(\x08R\x08timedOut\x125\n\x17removed_by_cosine_floor\x18\x04 \x01(\x05R\x14removedByCosineFloor\x12\x1d\n\nlatency_ms\x18\x05 \x01(\x01R\tlatencyMs"{\n\x16AssembleContextRequest\x12/\n\x05scope\x18\x01 \x01(\x0b2\x19.upsquad.context.v1.ScopeR\x05scope\x12\x12\n\x04task\x18\x02 \x01(\tR\x04task\x12\x1c\n\trelevance\x18\x03 \x01(\x08R\trelevance"\xa4\x01\n\x17AssembleContextResponse\x12\x16\n\x06prompt\x18\x01 \x01(\tR\x06prompt\x12/\n\x06chunks\x18\x02 \x03(\x0b2\x17.upsquad.context.v1.HitR\x06chunks\x12@\n\x07quality\x18\x03 \x01(\x0b2&.upsquad.context.v1.QualityAttestationR\x07quality"\xa6\x08\n\x12QualityAttestation\x12.\n\x13effective_min_score\x18\x01 \x01(\x01R\x11effectiveMinScore\x126\n\x17results_below_threshold\x18\x02 \x01(\x05R\x15resultsBelowThreshold\x12Q\n\x11retrieval_outcome\x18\x03 \x01(\x0e2$.upsquad.context.v1.RetrievalOutcomeR\x10retrievalOutcome\x12#\n\rfallback_used\x18\x04 \x01(\x08R\x0cfallbackUsed\x12\'\n\x0ffallback_reason\x18\x05 \x01(\tR\x0efallbackReason\x12M\n\x07rankers\x18\x06 \x03(\x0b23.upsquad.context.v1.QualityAttestation.RankersEntryR\x07rankers\x12\x1a\n\x08expanded\x18\x07 \x01(\x08R\x08expanded\x12\x1a\n\x08rewrites\x18\x08 \x03(\tR\x08rewrites\x12;\n\x1aremoved_by_expansion_floor\x18\t \x01(\x05R\x17removedByExpansionFloor\x12$\n\x0bbest_cosine\x18\n \x01(\x01H\x00R\nbestCosine\x88\x01\x01\x12\x19\n\x08no_match\x18\x0b \x01(\x08R\x07noMatch\x125\n\x07nearest\x18\x0c \x03(\x0b2\x1b.upsquad.context.v1.NearestR\x07nearest\x121\n\x12best_removed_score\x18\r \x01(\x01H\x01R\x10bestRemovedScore\x88\x01\x01\x12%\n\x0ecorpus_version\x18\x0e \x01(\tR\rcorpusVersion\x12\'\n\x0fscore_histogram\x18\x0f \x03(\x05R\x0escoreHistogram\x125\n\x07omitted\x18\x10 \x01(\x0b2\x1b.upsquad.context.v1.OmittedR\x07omitted\x12#\n\rprompt_tokens\x18\x11 \x01(\x05R\x0cpromptTokens\x12&\n\x0flast_good_knobs\x18\x12 \x01(\x08R\rlastGoodKnobs\x12?\n\trelevance\x18\x13 \x01(\x0b2!.upsquad.context.v1.TaskRelevanceR\trelevance\x1a\\\n\x0cRankersEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x126\n\x05value\x18\x02 \x01(\x0b2 .upsquad.context.v1.RankerReportR\x05value:\x028\x01B\x0e\n\x0c_best_cosineB\x15\n\x13_best_removed_score"\xaa\x02\n\rTaskRelevance\x12\x12\n\x04tier\x18\x01 \x01(\tR\x04tier\x12\x1c\n\x07p_value\x18\x02 \x01(\x01H\x00R\x06pValue\x88\x01\x01\x12\x11\n\x01z\x18\x03 \x01(\x01H\x01R\x01z\x88\x01\x01\x12\x1b\n\x06cosine\x18\x04 \x01(\x01H\x02R\x06cosine\x88\x01\x01\x12\x1c\n\x07cut_off\x18\x05 \x01(\x01H\x03R\x06cutOff\x88\x01\x01\x12\x16\n\x06probes\x18\x06 \x01(\x05R\x06probes\x12\x14\n\x05alpha\x18\x07 \x01(\x01R\x05alpha\x12*\n\x11probe_set_version\x18\x08 \x01(\x05R\x0fprobeSetVersion\x12\x16\n\x06chunks\x18\t \x01(\x05R\x06chunksB\n\n\x08_p_valueB\x04\n\x02_zB\t\n\x07_cosineB\n\n\x08_cut_off"]\n\x07Nearest\x12\x19\n\x08chunk_id\x18\x01 \x01(\tR\x07chunkId\x12\x1f\n\x0bdocument_id\x18\x02 \x01(\tR\ndocumentId\x12\x16\n\x06cosine\x18\x03 \x01(\x01R\x06cosine"\x8e\x01\n\x07Omitted\x12\x1e\n\nduplicates\x18\x01 \x01(\x05R\nduplicates\x12!\n\x0cper_document\x18\x02 \x01(\x05R\x0bperDocument\x12\x1d\n\nmax_chunks\x18\x03 \x01(\x05R\tmaxChunks\x12!\n\x0ctoken_budget\x18\x04 \x01(\x05R\x0btokenBudget"\x83\x02\n\x0fEvaluateRequest\x12J\n\x06config\x18\x01 \x01(\x0b22.upsquad.contextengine.v1.ContextEngineKnobsConfigR\x06config\x12\x18\n\x07queries\x18\x02 \x03(\tR\x07queries\x12/\n\x05scope\x18\x03 \x01(\x0b2\x19.upsquad.context.v1.ScopeR\x05scope\x12!\n\x0cinclude_text\x18\x04 \x01(\x08R\x0bincludeText\x12!\n\x0cranking_only\x18\x05 \x01(\x08R\x0brankingOnly\x12\x13\n\x05top_k\x18\x06 \x01(\x05R\x04topK"{\n\x10EvaluateResponse\x12@\n\x0bevaluations\x18\x01 \x03(\x0b2\x1e.upsquad.context.v1.EvaluationR\x0bevaluations\x12%\n\x0ecorpus_version\x18\x02 \x01(\tR\rcorpusVersion"\xa9\x03\n\nEvaluation\x12\x14\n\x05query\x18\x01 \x01(\tR\x05query\x127\n\ncandidates\x18\x02 \x03(\x0b2\x17.upsquad.context.v1.HitR\ncandidates\x12E\n\x07rankers\x18\x03 \x03(\x0b2+.upsquad.context.v1.Evaluation.RankersEntryR\x07rankers\x12$\n\x0bbest_cosine\x18\x04 \x01(\x01H\x00R\nbestCosine\x88\x01\x01\x12/\n\x06chunks\x18\x05 \x03(\x0b2\x17.upsquad.context.v1.HitR\x06chunks\x12@\n\x07quality\x18\x06 \x01(\x0b2&.upsquad.context.v1.QualityAttestationR\x07quality\x1a\\\n\x0cRankersEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x126\n\x05value\x18\x02 \x01(\x0b2 .upsquad.context.v1.RankerReportR\x05value:\x028\x01B\x0e\n\x0c_best_cosine"H\n\x13UpsertChunksRequest\x121\n\x06chunks\x18\x01 \x03(\x0b2\x19.upsquad.context.v1.ChunkR\x06chunks"\x95\x02\n\x05Chunk\x12\x1f\n\x0bdocument_id\x18\x01 \x01(\tR\ndocumentId\x12\x19\n\x08chunk_id\x18\x02 \x01(\tR\x07chunkId\x12\x1b\n\tsource_id\x18\x03 \x01(\tR\x08sourceId\x12\x12\n\x04text\x18\x04 \x01(\tR\x04text\x12\x1d\n\ncreated_at\x18\x05 \x01(\tR\tcreatedAt\x12C\n\x08metadata\x18\x06 \x03(\x0b2\'.upsquad.context.v1.Chunk.MetadataEntryR\x08metadata\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01"\x8f\x01\n\x14UpsertChunksResponse\x12\x18\n\x07written\x18\x01 \x01(\x05R\x07written\x12\x1c\n\tunchanged\x18\x02 \x01(\x05R\tunchanged\x12\x18\n\x07removed\x18\x03 \x01(\x05R\x07removed\x12%\n\x0ecorpus_version\x18\x04 \x01(\tR\rcorpusVersion";\n\x16DeleteDocumentsRequest\x12!\n\x0cdocument_ids\x18\x01 \x03(\tR\x0bdocumentIds"v\n\x17DeleteDocumentsResponse\x12\x1c\n\tdocuments\x18\x01 \x01(\x05R\tdocuments\x12\x16\n\x06chunks\x18\x02 \x01(\x05R\x06chunks\x12%\n\x0ecorpus_version\x18\x03 \x01(\tR\rcorpusVersion"\x11\n\x0fDescribeRequest"\xbf\x02\n\x10DescribeResponse\x12\x1b\n\ttenant_id\x18\x01 \x01(\tR\x08tenantId\x12%\n\x0ecorpus_version\x18\x02 \x01(\tR\rcorpusVersion\x12\x1c\n\tdocuments\x18\x03 \x01(\x05R\tdocuments\x12\x16\n\x06chunks\x18\x04 \x01(\x05R\x06chunks\x12?\n\x07sources\x18\x05 \x03(\x0b2%.upsquad.context.v1.SourceDescriptionR\x07sources\x12\x16\n\x06oldest\x18\x06 \x01(\tR\x06oldest\x12\x16\n\x06newest\x18\x07 \x01(\tR\x06newest\x12@\n\x08embedder\x18\x08 \x01(\x0b2$.upsquad.context.v1.EmbedderIdentityR\x08embedder"f\n\x11SourceDescription\x12\x1b\n\tsource_id\x18\x01 \x01(\tR\x08sourceId\x12\x1c\n\tdocuments\x18\x02 \x01(\x05R\tdocuments\x12\x16\n\x06chunks\x18\x03 \x01(\x05R\x06chunks"~\n\x10EmbedderIdentity\x12\x14\n\x05model\x18\x01 \x01(\tR\x05model\x12\x1a\n\x08revision\x18\x02 \x01(\tR\x08revision\x12\x18\n\x07pooling\x18\x03 \x01(\tR\x07pooling\x12\x1e\n\ndimensions\x18\x04 \x01(\x05R\ndimensions*\xc1\x01\n\x10RetrievalOutcome\x12\x0f\n\x0bunspecified\x10\x00\x12\x06\n\x02ok\x10\x01\x12\x0e\n\nno_results\x10\x02\x12\x13\n\x0fbelow_threshold\x10\x03\x12\x1b\n\x17access_revoked_upstream\x10\x04\x12\x16\n\x12source_unavailable\x10\x05\x12\x1d\n\x19document_no_longer_exists\x10\x06\x12\x1b\n\x17document_ref_unresolved\x10\x072\xa3\x02\n\rContextEngine\x12O\n\x06Search\x12!.upsquad.context.v1.SearchRequest\x1a".upsquad.context.v1.SearchResponse\x12j\n\x0fAssembleContext\x12*.upsquad.context.v1.AssembleContextRequest\x1a+.upsquad.context.v1.AssembleContextResponse\x12U\n\x08Evaluate\x12#.upsquad.context.v1.EvaluateRequest\x1a$.upsquad.context.v1.EvaluateResponse2\xae\x02\n\x06Ingest\x12a\n\x0cUpsertChunks\x12\'.upsquad.context.v1.UpsertChunksRequest\x1a(.upsquad.context.v1.UpsertChunksResponse\x12j\n\x0fDeleteDocuments\x12*.upsquad.context.v1.DeleteDocumentsRequest\x1a+.upsquad.context.v1.DeleteDocumentsResponse\x12U\n\x08Describe\x12#.upsquad.context.v1.DescribeRequest\x1a$.upsquad.context.v1.DescribeResponseb\x06proto3',
+    b'\n!knobctl/server/wire/context.proto\x12\x12upsquad.context.v1\x1a\x1fknobctl/server/wire/knobs.proto"&\n\x05Scope\x12\x1d\n\nsource_ids\x18\x01 \x03(\tR\tsourceIds"\x88\x01\n\rSearchRequest\x12/\n\x05scope\x18\x01 \x01(\x0b2\x19.upsquad.context.v1.ScopeR\x05scope\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12\x13\n\x05top_k\x18\x03 \x01(\x05R\x04topK\x12\x1b\n\tmin_score\x18\x04 \x01(\x01R\x08minScore"\xd6\x04\n\x0eSearchResponse\x121\n\x07results\x18\x01 \x03(\x0b2\x17.upsquad.context.v1.HitR\x07results\x12.\n\x13effective_min_score\x18\x02 \x01(\x01R\x11effectiveMinScore\x126\n\x17results_below_threshold\x18\x03 \x01(\x05R\x15resultsBelowThreshold\x12>\n\x07outcome\x18\x04 \x01(\x0e2$.upsquad.context.v1.RetrievalOutcomeR\x07outcome\x12I\n\x07rankers\x18\x05 \x03(\x0b2/.upsquad.context.v1.SearchResponse.RankersEntryR\x07rankers\x121\n\x12best_removed_score\x18\x06 \x01(\x01H\x00R\x10bestRemovedScore\x88\x01\x01\x12%\n\x0ecorpus_version\x18\x07 \x01(\tR\rcorpusVersion\x12\'\n\x0fscore_histogram\x18\x08 \x03(\x05R\x0escoreHistogram\x12&\n\x0flast_good_knobs\x18\t \x01(\x08R\rlastGoodKnobs\x1a\\\n\x0cRankersEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x126\n\x05value\x18\x02 \x01(\x0b2 .upsquad.context.v1.RankerReportR\x05value:\x028\x01B\x15\n\x13_best_removed_score"\xc3\x03\n\x03Hit\x12\x19\n\x08chunk_id\x18\x01 \x01(\tR\x07chunkId\x12\x1f\n\x0bdocument_id\x18\x02 \x01(\tR\ndocumentId\x12\x1b\n\tsource_id\x18\x03 \x01(\tR\x08sourceId\x12\x12\n\x04text\x18\x04 \x01(\tR\x04text\x12\x14\n\x05score\x18\x05 \x01(\x01R\x05score\x128\n\x05ranks\x18\x06 \x03(\x0b2".upsquad.context.v1.Hit.RanksEntryR\x05ranks\x12\x1b\n\x06cosine\x18\x07 \x01(\x01H\x00R\x06cosine\x88\x01\x01\x12\x1d\n\ncreated_at\x18\x08 \x01(\tR\tcreatedAt\x12A\n\x08metadata\x18\t \x03(\x0b2%.upsquad.context.v1.Hit.MetadataEntryR\x08metadata\x1a8\n\nRanksEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\t\n\x07_cosine"\xab\x01\n\x0cRankerReport\x12\x12\n\x04rows\x18\x01 \x01(\x05R\x04rows\x12\x14\n\x05error\x18\x02 \x01(\tR\x05error\x12\x1b\n\ttimed_out\x18\x03 \x01(\x08R\x08timedOut\x125\n\x17removed_by_cosine_floor\x18\x04 \x01(\x05R\x14removedByCosineFloor\x12\x1d\n\nlatency_ms\x18\x05 \x01(\x01R\tlatencyMs"{\n\x16AssembleContextRequest\x12/\n\x05scope\x18\x01 \x01(\x0b2\x19.upsquad.context.v1.ScopeR\x05scope\x12\x12\n\x04task\x18\x02 \x01(\tR\x04task\x12\x1c\n\trelevance\x18\x03 \x01(\x08R\trelevance"\xa4\x01\n\x17AssembleContextResponse\x12\x16\n\x06prompt\x18\x01 \x01(\tR\x06prompt\x12/\n\x06chunks\x18\x02 \x03(\x0b2\x17.upsquad.context.v1.HitR\x06chunks\x12@\n\x07quality\x18\x03 \x01(\x0b2&.upsquad.context.v1.QualityAttestationR\x07quality"\xa6\x08\n\x12QualityAttestation\x12.\n\x13effective_min_score\x18\x01 \x01(\x01R\x11effectiveMinScore\x126\n\x17results_below_threshold\x18\x02 \x01(\x05R\x15resultsBelowThreshold\x12Q\n\x11retrieval_outcome\x18\x03 \x01(\x0e2$.upsquad.context.v1.RetrievalOutcomeR\x10retrievalOutcome\x12#\n\rfallback_used\x18\x04 \x01(\x08R\x0cfallbackUsed\x12\'\n\x0ffallback_reason\x18\x05 \x01(\tR\x0efallbackReason\x12M\n\x07rankers\x18\x06 \x03(\x0b23.upsquad.context.v1.QualityAttestation.RankersEntryR\x07rankers\x12\x1a\n\x08expanded\x18\x07 \x01(\x08R\x08expanded\x12\x1a\n\x08rewrites\x18\x08 \x03(\tR\x08rewrites\x12;\n\x1aremoved_by_expansion_floor\x18\t \x01(\x05R\x17removedByExpansionFloor\x12$\n\x0bbest_cosine\x18\n \x01(\x01H\x00R\nbestCosine\x88\x01\x01\x12\x19\n\x08no_match\x18\x0b \x01(\x08R\x07noMatch\x125\n\x07nearest\x18\x0c \x03(\x0b2\x1b.upsquad.context.v1.NearestR\x07nearest\x121\n\x12best_removed_score\x18\r \x01(\x01H\x01R\x10bestRemovedScore\x88\x01\x01\x12%\n\x0ecorpus_version\x18\x0e \x01(\tR\rcorpusVersion\x12\'\n\x0fscore_histogram\x18\x0f \x03(\x05R\x0escoreHistogram\x125\n\x07omitted\x18\x10 \x01(\x0b2\x1b.upsquad.context.v1.OmittedR\x07omitted\x12#\n\rprompt_tokens\x18\x11 \x01(\x05R\x0cpromptTokens\x12&\n\x0flast_good_knobs\x18\x12 \x01(\x08R\rlastGoodKnobs\x12?\n\trelevance\x18\x13 \x01(\x0b2!.upsquad.context.v1.TaskRelevanceR\trelevance\x1a\\\n\x0cRankersEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x126\n\x05value\x18\x02 \x01(\x0b2 .upsquad.context.v1.RankerReportR\x05value:\x028\x01B\x0e\n\x0c_best_cosineB\x15\n\x13_best_removed_score"\xaa\x02\n\rTaskRelevance\x12\x12\n\x04tier\x18\x01 \x01(\tR\x04tier\x12\x1c\n\x07p_value\x18\x02 \x01(\x01H\x00R\x06pValue\x88\x01\x01\x12\x11\n\x01z\x18\x03 \x01(\x01H\x01R\x01z\x88\x01\x01\x12\x1b\n\x06cosine\x18\x04 \x01(\x01H\x02R\x06cosine\x88\x01\x01\x12\x1c\n\x07cut_off\x18\x05 \x01(\x01H\x03R\x06cutOff\x88\x01\x01\x12\x16\n\x06probes\x18\x06 \x01(\x05R\x06probes\x12\x14\n\x05alpha\x18\x07 \x01(\x01R\x05alpha\x12*\n\x11probe_set_version\x18\x08 \x01(\x05R\x0fprobeSetVersion\x12\x16\n\x06chunks\x18\t \x01(\x05R\x06chunksB\n\n\x08_p_valueB\x04\n\x02_zB\t\n\x07_cosineB\n\n\x08_cut_off"]\n\x07Nearest\x12\x19\n\x08chunk_id\x18\x01 \x01(\tR\x07chunkId\x12\x1f\n\x0bdocument_id\x18\x02 \x01(\tR\ndocumentId\x12\x16\n\x06cosine\x18\x03 \x01(\x01R\x06cosine"\x8e\x01\n\x07Omitted\x12\x1e\n\nduplicates\x18\x01 \x01(\x05R\nduplicates\x12!\n\x0cper_document\x18\x02 \x01(\x05R\x0bperDocument\x12\x1d\n\nmax_chunks\x18\x03 \x01(\x05R\tmaxChunks\x12!\n\x0ctoken_budget\x18\x04 \x01(\x05R\x0btokenBudget"\xe0\x02\n\x0fEvaluateRequest\x12J\n\x06config\x18\x01 \x01(\x0b22.upsquad.contextengine.v1.ContextEngineKnobsConfigR\x06config\x12\x18\n\x07queries\x18\x02 \x03(\tR\x07queries\x12/\n\x05scope\x18\x03 \x01(\x0b2\x19.upsquad.context.v1.ScopeR\x05scope\x12!\n\x0cinclude_text\x18\x04 \x01(\x08R\x0bincludeText\x12!\n\x0cranking_only\x18\x05 \x01(\x08R\x0brankingOnly\x12\x13\n\x05top_k\x18\x06 \x01(\x05R\x04topK\x12[\n\x0ffurther_configs\x18\x07 \x03(\x0b22.upsquad.contextengine.v1.ContextEngineKnobsConfigR\x0efurtherConfigs"\xb6\x01\n\x10EvaluateResponse\x12@\n\x0bevaluations\x18\x01 \x03(\x0b2\x1e.upsquad.context.v1.EvaluationR\x0bevaluations\x12%\n\x0ecorpus_version\x18\x02 \x01(\tR\rcorpusVersion\x129\n\x07further\x18\x03 \x03(\x0b2\x1f.upsquad.context.v1.EvaluationsR\x07further"O\n\x0bEvaluations\x12@\n\x0bevaluations\x18\x01 \x03(\x0b2\x1e.upsquad.context.v1.EvaluationR\x0bevaluations"\xa9\x03\n\nEvaluation\x12\x14\n\x05query\x18\x01 \x01(\tR\x05query\x127\n\ncandidates\x18\x02 \x03(\x0b2\x17.upsquad.context.v1.HitR\ncandidates\x12E\n\x07rankers\x18\x03 \x03(\x0b2+.upsquad.context.v1.Evaluation.RankersEntryR\x07rankers\x12$\n\x0bbest_cosine\x18\x04 \x01(\x01H\x00R\nbestCosine\x88\x01\x01\x12/\n\x06chunks\x18\x05 \x03(\x0b2\x17.upsquad.context.v1.HitR\x06chunks\x12@\n\x07quality\x18\x06 \x01(\x0b2&.upsquad.context.v1.QualityAttestationR\x07quality\x1a\\\n\x0cRankersEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x126\n\x05value\x18\x02 \x01(\x0b2 .upsquad.context.v1.RankerReportR\x05value:\x028\x01B\x0e\n\x0c_best_cosine"H\n\x13UpsertChunksRequest\x121\n\x06chunks\x18\x01 \x03(\x0b2\x19.upsquad.context.v1.ChunkR\x06chunks"\x95\x02\n\x05Chunk\x12\x1f\n\x0bdocument_id\x18\x01 \x01(\tR\ndocumentId\x12\x19\n\x08chunk_id\x18\x02 \x01(\tR\x07chunkId\x12\x1b\n\tsource_id\x18\x03 \x01(\tR\x08sourceId\x12\x12\n\x04text\x18\x04 \x01(\tR\x04text\x12\x1d\n\ncreated_at\x18\x05 \x01(\tR\tcreatedAt\x12C\n\x08metadata\x18\x06 \x03(\x0b2\'.upsquad.context.v1.Chunk.MetadataEntryR\x08metadata\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01"\x8f\x01\n\x14UpsertChunksResponse\x12\x18\n\x07written\x18\x01 \x01(\x05R\x07written\x12\x1c\n\tunchanged\x18\x02 \x01(\x05R\tunchanged\x12\x18\n\x07removed\x18\x03 \x01(\x05R\x07removed\x12%\n\x0ecorpus_version\x18\x04 \x01(\tR\rcorpusVersion";\n\x16DeleteDocumentsRequest\x12!\n\x0cdocument_ids\x18\x01 \x03(\tR\x0bdocumentIds"v\n\x17DeleteDocumentsResponse\x12\x1c\n\tdocuments\x18\x01 \x01(\x05R\tdocuments\x12\x16\n\x06chunks\x18\x02 \x01(\x05R\x06chunks\x12%\n\x0ecorpus_version\x18\x03 \x01(\tR\rcorpusVersion"\x11\n\x0fDescribeRequest"\xbf\x02\n\x10DescribeResponse\x12\x1b\n\ttenant_id\x18\x01 \x01(\tR\x08tenantId\x12%\n\x0ecorpus_version\x18\x02 \x01(\tR\rcorpusVersion\x12\x1c\n\tdocuments\x18\x03 \x01(\x05R\tdocuments\x12\x16\n\x06chunks\x18\x04 \x01(\x05R\x06chunks\x12?\n\x07sources\x18\x05 \x03(\x0b2%.upsquad.context.v1.SourceDescriptionR\x07sources\x12\x16\n\x06oldest\x18\x06 \x01(\tR\x06oldest\x12\x16\n\x06newest\x18\x07 \x01(\tR\x06newest\x12@\n\x08embedder\x18\x08 \x01(\x0b2$.upsquad.context.v1.EmbedderIdentityR\x08embedder"f\n\x11SourceDescription\x12\x1b\n\tsource_id\x18\x01 \x01(\tR\x08sourceId\x12\x1c\n\tdocuments\x18\x02 \x01(\x05R\tdocuments\x12\x16\n\x06chunks\x18\x03 \x01(\x05R\x06chunks"~\n\x10EmbedderIdentity\x12\x14\n\x05model\x18\x01 \x01(\tR\x05model\x12\x1a\n\x08revision\x18\x02 \x01(\tR\x08revision\x12\x18\n\x07pooling\x18\x03 \x01(\tR\x07pooling\x12\x1e\n\ndimensions\x18\x04 \x01(\x05R\ndimensions*\xc1\x01\n\x10RetrievalOutcome\x12\x0f\n\x0bunspecified\x10\x00\x12\x06\n\x02ok\x10\x01\x12\x0e\n\nno_results\x10\x02\x12\x13\n\x0fbelow_threshold\x10\x03\x12\x1b\n\x17access_revoked_upstream\x10\x04\x12\x16\n\x12source_unavailable\x10\x05\x12\x1d\n\x19document_no_longer_exists\x10\x06\x12\x1b\n\x17document_ref_unresolved\x10\x072\xa3\x02\n\rContextEngine\x12O\n\x06Search\x12!.upsquad.context.v1.SearchRequest\x1a".upsquad.context.v1.SearchResponse\x12j\n\x0fAssembleContext\x12*.upsquad.context.v1.AssembleContextRequest\x1a+.upsquad.context.v1.AssembleContextResponse\x12U\n\x08Evaluate\x12#.upsquad.context.v1.EvaluateRequest\x1a$.upsquad.context.v1.EvaluateResponse2\xae\x02\n\x06Ingest\x12a\n\x0cUpsertChunks\x12\'.upsquad.context.v1.UpsertChunksRequest\x1a(.upsquad.context.v1.UpsertChunksResponse\x12j\n\x0fDeleteDocuments\x12*.upsquad.context.v1.DeleteDocumentsRequest\x1a+.upsquad.context.v1.DeleteDocumentsResponse\x12U\n\x08Describe\x12#.upsquad.context.v1.DescribeRequest\x1a$.upsquad.context.v1.DescribeResponseb\x06proto3',
     [
         knobs_pb.desc(),
     ],
@@ -1400,6 +1450,7 @@ _DESC = file_desc(
         "Omitted": Omitted,
         "EvaluateRequest": EvaluateRequest,
         "EvaluateResponse": EvaluateResponse,
+        "Evaluations": Evaluations,
         "Evaluation": Evaluation,
         "UpsertChunksRequest": UpsertChunksRequest,
         "Chunk": Chunk,

@@ -51,6 +51,10 @@ class FragileIndex(LocalCandidates):
         self.first_by_vector(limit)
         return super().by_vector(*args, limit=limit, **how)
 
+    def by_vectors(self, *args: Any, limit: int, **how: Any) -> list[list[tuple[str, float]]]:
+        self.first_by_vector(limit)
+        return super().by_vectors(*args, limit=limit, **how)
+
 
 def raises(error: Exception) -> Callable[..., object]:
     """Fails with that."""

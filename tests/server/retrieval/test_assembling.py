@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from knobctl.server.auth import Caller
 from knobctl.server.refusal import Code, ServiceError
-from knobctl.server.retrieval.model import Assembled, Evaluation, Fallback, Outcome, Quality, Wish
+from knobctl.server.retrieval.model import (
+    Assembled,
+    Evaluation,
+    Fallback,
+    Hit,
+    Outcome,
+    Quality,
+    Wish,
+)
+from knobctl.server.store.corpus import Chunk
 from tests.server.retrieval.engines import Engine, ids, open_engine
+from tests.server.retrieval.failing import FragileEmbedder, FragileIndex
 from tests.server.retrieval.workflows import CORPUS, GATES, NARROW
 
 if TYPE_CHECKING:
@@ -186,7 +197,7 @@ def test_the_ranking_half_is_that_of_the_whole(engine: Engine, proposed: dict[st
     )
     assert version == "c1"
     for one, other in zip(half, whole, strict=True):
-        assert one.candidates == other.candidates[:3]
+        assert one.candidates == tuple(map(bare, other.candidates[:3]))
         assert without_times(one.rankers) == without_times(other.rankers)
         assert one.best_cosine == other.best_cosine
         ours, theirs = one.assembled.quality, other.assembled.quality
@@ -196,6 +207,55 @@ def test_the_ranking_half_is_that_of_the_whole(engine: Engine, proposed: dict[st
         assert [hit.candidate.score for hit in one.assembled.chunks] == (
             [best] if ours.expanded and best is not None else []
         )
+
+
+@pytest.mark.parametrize("wish", [Wish(), Wish(ranking_only=True, top_k=3)], ids=str)
+@pytest.mark.parametrize("caches", ["ENABLED", "DISABLED"])
+def test_several_sets_in_one_call_are_answered_as_each_in_its_own(
+    engine: Engine, caches: str, wish: Wish
+) -> None:
+    """To the bit, whatever they have in common."""
+    proposed = [one | {"result_cache_mode": caches} for one in SETS]
+    queries = [GATES, FELINE, "zyzzyva", GATES]
+    ask = partial(engine.context.evaluate_each, engine.caller, "acme", wish=wish)
+    together, version = ask(proposed, queries)
+    assert version == "c1"
+    for one, config in zip(together, proposed, strict=True):
+        alone = [ask([config], [query])[0][0][0] for query in queries]
+        assert [*map(timeless_evaluation, one)] == [*map(timeless_evaluation, alone)]
+
+
+def test_each_query_is_embedded_once_and_a_ranker_asked_once_for_what_sets_share(
+    opened: Callable[..., Engine],
+) -> None:
+    """Fusion, floors and assembly differ; another depth of one ranker has that one asked again."""
+    embedder = FragileEmbedder()
+    engine = opened(embedder=embedder, candidates=FragileIndex)
+    engine.load(CORPUS[:8])
+    index: Any = engine.candidates
+    asked: list[str] = []
+    index.first_by_vector = lambda _: asked.append("vector")
+    index.first_by_words = lambda _: asked.append("bm25")
+    embedded = embedder.asked
+    off = NARROW | {"result_cache_mode": "DISABLED", "gate_mode": "DISABLED"}
+    sets = [off, off | {"rrf_k": 5}, off | {"retrieval_min_score": 0.6, "mmr_lambda": 0.3}]
+    engine.context.evaluate_each(engine.caller, "acme", sets, [GATES, FELINE])
+    assert embedder.asked == embedded + 1
+    assert sorted(asked) == ["bm25", "bm25", "vector"]  # words query by query, vectors in one go
+    asked.clear()
+    deeper = [off, off | {"retrieval_bm25_top_k": 7}]
+    engine.context.evaluate_each(engine.caller, "acme", deeper, [GATES])
+    assert sorted(asked) == ["bm25", "bm25", "vector"]
+
+
+def test_a_fault_of_a_further_set_says_in_which(engine: Engine) -> None:
+    """And nine sets are one too many."""
+    with pytest.raises(ServiceError) as caught:
+        engine.context.evaluate_each(engine.caller, "acme", [{}, {}, {"rrf_k": 0.5}], [GATES])
+    assert [one.field for one in caught.value.violations] == ["further_configs[1].rrf_k"]
+    with pytest.raises(ServiceError) as caught:
+        engine.context.evaluate_each(engine.caller, "acme", [{}] * 9, [GATES])
+    assert [one.field for one in caught.value.violations] == ["further_configs"]
 
 
 def test_a_number_of_candidates_below_zero_is_refused(engine: Engine) -> None:
@@ -273,6 +333,17 @@ def timeless(answer: Assembled) -> Assembled:
     """An answer without how long the rankers took."""
     quality: Quality = replace(answer.quality, rankers=without_times(answer.quality.rankers))
     return replace(answer, quality=quality)
+
+
+def timeless_evaluation(one: Evaluation) -> Evaluation:
+    """The same for an evaluation."""
+    return replace(one, rankers=without_times(one.rankers), assembled=timeless(one.assembled))
+
+
+def bare(hit: Hit) -> Hit:
+    """A hit with nothing of its chunk but the id."""
+    chunk = Chunk(chunk_id=hit.chunk.chunk_id, document_id="", source_id="", text="", created_at="")
+    return replace(hit, chunk=chunk)
 
 
 def without_times(reports: Mapping[str, RankerReport]) -> dict[str, RankerReport]:
