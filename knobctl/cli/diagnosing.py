@@ -180,7 +180,9 @@ def _ask(session: Session, wanted: Wanted) -> tuple[Answer, Asked]:
             request["minScore"] = _min_score(wanted.min_score, session)
         answered = session.engine.search(tenant, request)
     else:
-        answered = session.engine.assemble(tenant, request | {"task": question})
+        # An engine that does not know the field does not answer it.
+        asking = request | {"task": question, "relevance": True}
+        answered = session.engine.assemble(tenant, asking)
     content = json.dumps(answered, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
     if wanted.save:
         _save(Path(wanted.save), content)

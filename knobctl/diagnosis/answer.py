@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 BANDS: Final = 20
 """Of the histogram in an answer, from 0 to 1."""
+NO_MATCH: Final = "no_match"
+NOT_MEASURABLE: Final = "not_measurable"
+"""Two of the words for how relevant the closest chunk is."""
 SEARCH_FLOOR: Final = 0.7
 """What Search applies where a request has no floor of its own. Source: the given page, "Scope"."""
 
@@ -79,6 +82,20 @@ class Omitted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Relevance:
+    """Where the closest chunk stands beside queries that are off topic; see the engine's `TaskRelevance`."""
+
+    tier: str
+    """In the wire's own words; a newer engine may have more of them."""
+    p_value: float | None = None
+    z: float | None = None
+    cosine: float | None = None
+    cut_off: float | None = None
+    probes: int = 0
+    chunks: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallError:
     """An error that came instead of an answer."""
 
@@ -119,6 +136,8 @@ class Answer:
     rewrites: tuple[str, ...] = ()
     removed_by_expansion: int = 0
     best_cosine: float | None = None
+    relevance: Relevance | None = None
+    """Where the engine was asked for it."""
     no_match: bool = False
     nearest: tuple[tuple[str, float | None], ...] = ()
     omitted: Omitted = field(default_factory=Omitted)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from knobctl.diagnosis import doubts, floor_remarks, kept_remarks, pipeline_remarks
+from knobctl.diagnosis import (
+    doubts,
+    floor_remarks,
+    kept_remarks,
+    pipeline_remarks,
+    relevance_remarks,
+)
 from knobctl.diagnosis.advice import advice
 from knobctl.diagnosis.case import Case, Diagnosis, Remark, Verdict
 from knobctl.diagnosis.counting import would_keep
@@ -63,6 +69,7 @@ def _remarks(case: Case, verdict: Verdict) -> Iterator[Remark]:
     yield from floor_remarks.on_the_cost(case, verdict)
     yield from kept_remarks.on_what_was_kept(case)
     yield from kept_remarks.on_the_reach_of_vector(case)
+    yield from relevance_remarks.on_the_relevance(case)
     yield from kept_remarks.on_top_k(case)
     yield from kept_remarks.on_the_prompt(case)
     yield from doubts.on_contradictions(case)

@@ -12,6 +12,7 @@ from knobctl.diagnosis.answer import (
     Omitted,
     Outcome,
     RankerState,
+    Relevance,
     Row,
     Surface,
 )
@@ -102,6 +103,7 @@ def _assembled(fields: Fields, source: str, oddities: list[str]) -> Answer:
         rewrites=tuple(one for one in quality.items("rewrites") if isinstance(one, str)),
         removed_by_expansion=quality.count("removedByExpansionFloor") or 0,
         best_cosine=quality.number("bestCosine"),
+        relevance=_relevance(quality.object("relevance")) if "relevance" in quality else None,
         no_match=quality.flag("noMatch"),
         nearest=tuple(
             (near.text("chunkId") or near.text("documentId"), near.number("cosine"))
@@ -115,6 +117,21 @@ def _assembled(fields: Fields, source: str, oddities: list[str]) -> Answer:
         ),
         prompt_tokens=quality.count("promptTokens"),
         oddities=tuple(oddities),
+    )
+
+
+def _relevance(fields: Fields) -> Relevance | None:
+    tier = fields.text("tier").lower()
+    if not tier:
+        return None
+    return Relevance(
+        tier=tier,
+        p_value=fields.number("pValue"),
+        z=fields.number("z"),
+        cosine=fields.number("cosine"),
+        cut_off=fields.number("cutOff"),
+        probes=fields.count("probes") or 0,
+        chunks=fields.count("chunks") or 0,
     )
 
 

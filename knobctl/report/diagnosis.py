@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -215,6 +215,7 @@ def _facts(diagnosis: Diagnosis) -> dict[str, Any]:
         "removed": answer.removed,
         "removed_by_expansion_floor": answer.removed_by_expansion,
         "best_removed_score": answer.best_removed,
+        "relevance": None if answer.relevance is None else asdict(answer.relevance),
         "returned": len(answer.rows),
         "rows_below_floor": [row.chunk_id for row in case.breaches],
         "live": list(case.scale.live) if case.scale.stated else None,

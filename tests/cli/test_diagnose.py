@@ -221,6 +221,17 @@ def test_an_answer_is_saved_and_read_again(loaded: Inside) -> None:
     assert both.json["comparison"]["verdict"] == "same-corpus"
 
 
+def test_a_question_is_told_how_it_stands_beside_others(loaded: Inside) -> None:
+    """The engine is asked for it; four chunks are too few, and that is said instead of a label."""
+    asking = ("diagnose", "--tenant", "acme", "--ask", "who approves?", *ENGINE)
+    (one,) = loaded(*asking, "--format", "json").json["diagnoses"]
+    found = one["facts"]["relevance"]
+    assert (found["tier"], found["probes"], found["chunks"]) == ("not_measurable", 99, 4)
+    assert 0 < found["cosine"] < 1
+    text = " ".join(loaded(*asking).out.split())
+    assert "relevance not measurable over 4 chunks with 99 off-topic questions" in text
+
+
 def test_search_is_asked_where_its_options_are_given(loaded: Inside) -> None:
     """A floor and topK of one's own."""
     result = loaded(

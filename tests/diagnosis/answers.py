@@ -117,6 +117,18 @@ FAILED: Final = {
     "bm25": {"error": "the index could not be asked"},
     "recency": {"error": "the store could not be asked"},
 }
+OFF_TOPIC: Final = {
+    "tier": "no_match",
+    "pValue": 0.99,
+    "z": -1.6335,
+    "cosine": 0.1664,
+    "cutOff": 0.3918,
+    "probes": 99,
+    "alpha": 0.05,
+    "probeSetVersion": 2,
+    "chunks": 1336,
+}
+"""As `TaskRelevance` goes over the wire."""
 LATE: Final = {name: {"timedOut": True} for name in ALL}
 
 
@@ -216,6 +228,33 @@ CASES: Final[dict[str, Shown]] = {
         "no-match",
         ("no-match-gate", "nearest"),
         {"no_match_min_cosine": 0.29},
+    ),
+    "assemble-off-topic": Shown(
+        assembled(FIELD_REPORT, bestCosine=0.1664, relevance=OFF_TOPIC),
+        "all-passed",
+        ("best-cosine", "relevance"),
+    ),
+    "assemble-relevant": Shown(
+        assembled(
+            FIELD_REPORT,
+            bestCosine=0.55,
+            relevance=OFF_TOPIC | {"tier": "moderate", "pValue": 0.01, "z": 4.3374, "cosine": 0.55},
+        ),
+        "all-passed",
+        ("relevance",),
+    ),
+    "assemble-not-measurable": Shown(
+        assembled(
+            FIELD_REPORT,
+            relevance={"tier": "not_measurable", "cosine": 0.7, "probes": 99, "chunks": 12},
+        ),
+        "all-passed",
+        ("relevance",),
+    ),
+    "assemble-not-measured": Shown(
+        assembled(FIELD_REPORT, relevance={"tier": "not_measurable", "cosine": 0.7}),
+        "all-passed",
+        ("relevance",),
     ),
     "assemble-ranker-late": Shown(
         assembled(

@@ -197,7 +197,7 @@ FIELDS = (
     "results", "chunks", "quality", "outcome", "retrievalOutcome", "effectiveMinScore", "minScore",
     "resultsBelowThreshold", "rankers", "bestRemovedScore", "corpusVersion", "scoreHistogram", "fallbackUsed",
     "fallbackReason", "expanded", "rewrites", "removedByExpansionFloor", "bestCosine", "noMatch", "nearest",
-    "omitted", "promptTokens", "lastGoodKnobs", "code", "message",
+    "omitted", "promptTokens", "lastGoodKnobs", "code", "message", "relevance",
 )  # fmt: skip
 ROWS = st.lists(
     st.fixed_dictionaries(
@@ -214,6 +214,16 @@ ROWS = st.lists(
 )
 PLAUSIBLE = st.one_of(
     ROWS,
+    st.fixed_dictionaries(
+        {"tier": st.sampled_from(["no_match", "strong", "not_measurable", "x\x1b[2J" * 9])},
+        optional={
+            "pValue": st.floats(),
+            "z": st.floats(),
+            "cosine": st.floats(),
+            "cutOff": st.floats(),
+            "probes": st.integers(-1, 99),
+        },
+    ),
     st.floats(0, 1),
     st.integers(-1, 60),
     st.booleans(),
