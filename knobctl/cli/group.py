@@ -36,6 +36,7 @@ COMMANDS: Final[dict[str, str]] = {
     "runs": "The journals of runs: what became of each tenant, and how to go on",
     "diagnose": "Explain an answer: which floor bound, and what to change",
     "bench": "What floors refuse, on real questions: harvest, replay, judge, sweep",
+    "calibrate": "How near off-topic questions come to a corpus, and what a cosine means",
     "impact": "Who follows a platform default and would change with it",
     "policy": "The policies in force, what they say, and their examples",
     "schema": "Print the JSON Schemas and what derives from them",

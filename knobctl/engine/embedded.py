@@ -16,19 +16,22 @@ from knobctl.engine.interface import (
 )
 from knobctl.engine.refusals import moved
 from knobctl.engine.target import EMBEDDED
+from knobctl.errors import EngineError
 from knobctl.server.auth import local_caller
 from knobctl.server.opening import open_services
 from knobctl.server.refusal import Code, ServiceError
 from knobctl.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from knobctl.engine.pace import Pace
     from knobctl.knobs import Catalogue, KnobValue
     from knobctl.server.json_calls import JsonCalls
     from knobctl.server.opening import Services
+    from knobctl.server.retrieval.embedder import Vectors
+    from knobctl.server.retrieval.stored_vectors import StoredVectors
     from knobctl.server.stored import Page, Stored
 
 PAGE_SIZE: Final = 1000
@@ -150,6 +153,37 @@ class EmbeddedEngine:
     def describe(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Call Describe."""
         return self._asked(tenant, lambda: self._retrieval.describe(tenant, request))
+
+    def stored_vectors(self, tenant: str) -> StoredVectors:
+        """Read the vectors of a tenant's corpus.
+
+        Raises:
+            EngineError: If the store cannot be asked, or retrieval is not offered.
+        """
+        from knobctl.server.retrieval.stored_vectors import stored_vectors
+        from knobctl.server.store.interface import StoreUnavailableError
+
+        self.describe(tenant, {})  # refuses what is no tenant, and where retrieval is not offered
+        try:
+            return stored_vectors(self._service.store, tenant)
+        except StoreUnavailableError as error:
+            raise EngineError(f"{self.name} cannot be read: {error}") from error
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts as questions are.
+
+        Raises:
+            EngineError: If the embedder cannot be asked, or retrieval is not offered.
+        """
+        context = self._services.context
+        if context is None:
+            raise NotOfferedError(f"{self.name}: {self._services.missing}")
+        from knobctl.server.retrieval.embedder import EmbedderUnavailableError
+
+        try:
+            return context.embedder.embed(texts)
+        except EmbedderUnavailableError as error:
+            raise EngineError(f"the embedder did not answer: {error}") from error
 
     @cached_property
     def _retrieval(self) -> JsonCalls:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from knobctl.errors import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from knobctl.knobs import KnobValue
+    from knobctl.server.retrieval.embedder import Vectors
+    from knobctl.server.retrieval.stored_vectors import StoredVectors
 
 NEVER_WRITTEN = ""
 """The revision of a tenant that was never written: absence is a revision."""
@@ -83,6 +85,25 @@ class Receipt:
     revision: str | None
     changed_field_paths: tuple[str, ...] | None
     """None where the engine does not say."""
+
+
+@runtime_checkable
+class HoldsVectors(Protocol):
+    """An engine whose store is at hand, so that its vectors can be measured."""
+
+    def stored_vectors(self, tenant: str) -> StoredVectors:
+        """Read the vectors of a tenant's corpus.
+
+        Raises:
+            EngineError: If the store cannot be asked, or retrieval is not offered.
+        """
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts as questions are.
+
+        Raises:
+            EngineError: If the embedder cannot be asked, or retrieval is not offered.
+        """
 
 
 class Engine(Protocol):

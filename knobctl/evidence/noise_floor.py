@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from knobctl.errors import EngineError
 from knobctl.server.retrieval.off_topic_probes import GIVEN_PROBES
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    Numbers: TypeAlias = Sequence[float] | NDArray[np.float32]
 
 SIGMA_FLOOR: Final = 0.03
 """Below it z would explode: near-duplicate notes, or very few."""
@@ -154,8 +156,8 @@ def default_dispersion(dims: int) -> float:
 
 
 def measure(
-    vectors: Mapping[str, Sequence[float]],
-    probe_vectors: Sequence[Sequence[float]],
+    vectors: Mapping[str, Numbers],
+    probe_vectors: Sequence[Numbers],
     dims: int | None = None,
 ) -> Measurement:
     """Measure a corpus, whatever the order of the mapping.
@@ -227,7 +229,7 @@ def _cosines(
 def _highest(
     notes: NDArray[np.float64],
     norms: NDArray[np.float64],
-    probe_vectors: Sequence[Sequence[float]],
+    probe_vectors: Sequence[Numbers],
 ) -> float:
     """N: the largest cosine of any probe with any note, at least 0; what is no number wins nothing."""
     highest = 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from knobctl.engine.embedded import EmbeddedEngine
@@ -214,3 +215,14 @@ def test_an_engine_that_cannot_be_reached_is_an_engine_error() -> None:
     with pytest.raises(EngineError, match="could not be reached"):
         client.search("acme", CALLS["search"])
     client.close()
+
+
+def test_the_store_in_the_process_gives_its_vectors_and_embeds(services: Services) -> None:
+    """A row a chunk, by id, of unit length, and the same as its texts are embedded; nothing of a tenant without text."""
+    engine = EmbeddedEngine("embedded:", services, actor="test")
+    stored = engine.stored_vectors("acme")
+    assert stored.chunk_ids == tuple(sorted(TEXTS))
+    made = engine.embed([TEXTS[name] for name in stored.chunk_ids])
+    assert np.allclose(stored.vectors, made, atol=1e-6)
+    assert np.allclose(np.linalg.norm(stored.vectors, axis=1), 1, atol=1e-6)
+    assert engine.stored_vectors("nobody").chunk_ids == ()

@@ -1,0 +1,137 @@
+"""What was measured of a corpus' noise floor, for machines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from knobctl.errors import ExitCode
+from knobctl.evidence.noise_floor import clamp_sigma, is_tight
+from knobctl.evidence.snapshot import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from knobctl.evidence.calibrating import Calibration
+    from knobctl.evidence.noise_floor import Measurement
+    from knobctl.evidence.rates import Rate
+    from knobctl.evidence.resampling import Interval
+    from knobctl.evidence.snapshot import Snapshot
+
+
+def calibration_json(snapshot: Snapshot, path: Path, *, anew: bool, evidence: str | None) -> str:
+    """The answer of `calibrate`."""
+    head = _head("calibrate")
+    kept = {"calibration": snapshot_document(snapshot, path)}
+    document = head | {"anew": anew, "evidence": evidence} | kept
+    return json.dumps(spelled(document), indent=2)
+
+
+def shown_json(
+    found: Sequence[tuple[Path, Snapshot]],
+    now: datetime,
+    *,
+    mismatches: Sequence[str] | None = None,
+    drift: str | None = None,
+) -> str:
+    """The answer of `calibrate show`.
+
+    Args:
+        found: The calibrations.
+        now: The time, with its zone.
+        mismatches: Why the only one says nothing about what is there now; None where nothing was asked.
+        drift: How its corpus differs from what was measured.
+    """
+    listed = [
+        {
+            "calibration": snapshot_document(snapshot, path),
+            "expired": now >= snapshot.expires_at,
+            "mismatches": None if mismatches is None else list(mismatches),
+            "drift": drift,
+        }
+        for path, snapshot in found
+    ]
+    return json.dumps(spelled(_head("calibrate show") | {"calibrations": listed}), indent=2)
+
+
+def _head(command: str) -> dict[str, Any]:
+    ok = ExitCode.OK
+    return {"version": 1, "command": command, "outcome": ok.outcome, "exit_code": int(ok)}
+
+
+def snapshot_document(snapshot: Snapshot, path: Path) -> dict[str, Any]:
+    """One calibration."""
+    return {
+        "snapshot": str(path),
+        "mode": snapshot.mode.value,
+        "made_at": time_text(snapshot.made_at),
+        "made_by": snapshot.made_by,
+        "expires_at": time_text(snapshot.expires_at),
+        **asdict(snapshot.subject),
+        **asdict(snapshot.fingerprint),
+        "measured": _measured(snapshot.measured) if snapshot.measured else None,
+        "given": _given(snapshot.given) if snapshot.given else None,
+    }
+
+
+def time_text(moment: datetime) -> str:
+    """RFC 3339."""
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def _measured(found: Calibration) -> dict[str, Any]:
+    intervals, attained, hub = found.intervals, found.attained, found.hub
+    return {
+        "measurable": not found.faults,
+        "faults": list(found.faults),
+        "repeated": found.repeated,
+        "alpha": found.asked.alpha,
+        "seed": found.asked.seed,
+        "resamples": found.asked.resamples,
+        "noise_floor": _estimate(found.noise_floor, intervals.noise_floor if intervals else None),
+        "false_accept": asdict(found.false_accept) if found.false_accept else None,
+        "maxima": {
+            "values": list(found.off_topic.maxima),
+            "highest": found.highest,
+            "mean": found.mean,
+            "deviation": found.deviation,
+        },
+        "attained": asdict(attained) if attained else None,
+        "hub": asdict(hub) if hub else None,
+        "mu": _estimate(
+            found.among.mu if found.among else None, intervals.mu if intervals else None
+        ),
+        "sigma": _estimate(
+            found.among.sigma if found.among else None, intervals.sigma if intervals else None
+        ),
+        "pairs": found.among.pairs if found.among else None,
+        "copies": found.among.copies if found.among else None,
+        "tight": None if not found.among or found.among.mu is None else is_tight(found.among.mu),
+        "on_topic": None
+        if found.on_topic is None
+        else {"at_or_under": _rate(found.on_topic.at_or_under), "auc": found.on_topic.auc},
+    }
+
+
+def _given(found: Measurement) -> dict[str, Any]:
+    return asdict(found) | {
+        "sigma_clamped": clamp_sigma(found.sigma),
+        "tight": is_tight(found.mu),
+    }
+
+
+def _estimate(value: float | None, interval: Interval | None) -> dict[str, float | None] | None:
+    if value is None:
+        return None
+    low, high = interval or (None, None)
+    return {"value": value, "low": low, "high": high}
+
+
+def _rate(rate: Rate | None) -> dict[str, Any] | None:
+    if rate is None:
+        return None
+    counts = {"numerator": rate.numerator, "denominator": rate.denominator}
+    return {**counts, "value": rate.value, "low": rate.low, "high": rate.high}
