@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from knobctl.changes.plan import plan_tenant
-from knobctl.checks.evidence_files import evidence_digest
+from knobctl.checks.carried_evidence import Carrying
+from knobctl.checks.evidences import Evidences
 from knobctl.engine.reading import read_arriving
 from knobctl.errors import EngineError
 
@@ -40,6 +41,7 @@ class Arriving:
         """What is planned for each of them; nothing is said of it yet."""
         self.staying: dict[str, str | None] = {}
         """By each of the others, the revision."""
+        self._carrying = Carrying(Evidences(repository))
 
     def __iter__(self) -> Iterator[Document]:
         """Give the tenants.
@@ -62,13 +64,13 @@ class Arriving:
             yield document
 
     def _change(self, live: LiveSet, document: Document) -> None:
-        root, effective = self._repository.root, self._repository.effective(document)
+        effective = self._repository.effective(document)
         self.changing[live.tenant] = effective
         planned = plan_tenant(
             effective.catalogue,
             live,
             effective.desired,
             document=document,
-            evidence={path: evidence_digest(root, path) for path in document.evidence},
+            evidence=lambda changed: self._carrying.of(effective, changed),
         )
         self.planned.append(planned)

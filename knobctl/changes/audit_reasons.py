@@ -8,14 +8,26 @@ from typing import TYPE_CHECKING, Final
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from knobctl.checks.carried_evidence import CarriedEvidence
 
 _TICKET: Final = re.compile(r"[!-Z\\^-~]{1,100}")
-_TAGS: Final = ("[ticket:", "[allowed:", "[acknowledged:")
+_TAGS: Final = ("[ticket:", "[allowed:", "[acknowledged:", "[evidence:")
 """How what knobctl itself puts into an audit reason begins."""
 _ROOM: Final = 400
 """So many characters the names of what was acknowledged take at most."""
-_ADDED: Final = re.compile(r" ?\[(?P<name>ticket|allowed|acknowledged): (?P<text>[^\[\]]*)\]\Z")
+_ADDED: Final = re.compile(
+    r" ?\[(?P<name>ticket|allowed|acknowledged|evidence): (?P<text>[^\[\]]*)\]\Z"
+)
+
+
+_MOST: Final = 1000
+"""Characters of a reason beyond which no evidence is put into it: engines take reasons of some length."""
+_PREFIX: Final = 12
+"""Characters of a digest by which a record is told."""
+_NAMED: Final = 5
+"""So many records are named."""
 
 
 def audit_reason(given: str | None, ticket: str | None, allowed: Sequence[str] = ()) -> str:
@@ -37,6 +49,30 @@ def with_acknowledged(reason: str, rules: Sequence[str]) -> str:
         told.append(named.pop(0))
     told += [f"and {len(named)} more"] if named else []
     return f"{reason} [acknowledged: {', '.join(told)}]".strip() if told else reason
+
+
+def with_evidence(reason: str, carried: Iterable[CarriedEvidence]) -> str:
+    """A reason, with the evidence of the push where there is room: `why [evidence: 3.8% of ..., 9f86d081884c]`.
+
+    Of several records the digests alone are named: the reason is that of every tenant's event.
+    """
+    said = {one.digest: one.statement for one in carried if one.digest and one.statement}
+    if not said:
+        return reason
+    digests = [digest[:_PREFIX] for digest in said]
+    told = ", ".join(digests[:_NAMED])
+    if len(said) == 1:
+        (sentence,) = said.values()
+        told = f"{_plain(sentence.partition(';')[0])}, {told}"
+    elif len(said) > _NAMED:
+        told += f" and {len(said) - _NAMED} more"
+    whole = f"{reason} [evidence: {told}]".strip()
+    return whole if len(whole) <= _MOST else reason
+
+
+def _plain(text: str) -> str:
+    """A text without what ends a part of an audit reason."""
+    return text.replace("[", "(").replace("]", ")")
 
 
 def reason_parts(reason: str) -> tuple[str, dict[str, str]]:

@@ -6,12 +6,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from knobctl.changes.diff import Change, diff_sets
+from knobctl.checks.carried_evidence import Carrying
+from knobctl.checks.evidences import Evidences
 from knobctl.checks.selecting import candidate_of
 from knobctl.engine.reading import WORKERS, read_all
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from knobctl.checks.carried_evidence import CarriedEvidence
     from knobctl.checks.selecting import Selection
     from knobctl.documents.model import Document, Effective
     from knobctl.documents.repository import Repository
@@ -32,6 +35,8 @@ class TenantDiff:
     """The left side, where an engine was asked."""
     effective: Effective | None = None
     """Where the values of the right side come from; of a live set that is just so nobody asks."""
+    evidence: tuple[CarriedEvidence, ...] = ()
+    """The evidence that the change carries."""
 
 
 def live_sets(
@@ -56,7 +61,7 @@ def diff_live(
         live: By tenant, what the engine holds.
         unsure: Tenants that are left out, as nobody knows what they want.
     """
-    found = []
+    found, carrying = [], Carrying(Evidences(repository))
     for tenant in repository.tenants:
         if tenant.name in unsure:
             continue
@@ -66,13 +71,15 @@ def diff_live(
             found.append(same)
             continue
         effective = repository.effective(tenant)
+        changes = diff_sets(repository.catalogue, held.knobs, effective.desired)
         found.append(
             TenantDiff(
                 tenant=tenant.name,
-                changes=diff_sets(repository.catalogue, held.knobs, effective.desired),
+                changes=changes,
                 after=tenant.source,
                 live=held,
                 effective=effective,
+                evidence=carrying.of(effective, {one.knob for one in changes}),
             )
         )
     return sorted(found, key=_by_tenant)
@@ -94,12 +101,16 @@ def diff_base(
     def is_unchanged(tenant: Document, then: Document | None) -> bool:
         return then is tenant and is_same_schema and other_layers.isdisjoint(tenant.layers)
 
-    found = []
+    found, carrying = [], Carrying(Evidences(repository))
     for tenant in repository.tenants:
         if tenant.name not in unsure:
             then = base.counterpart(tenant, repository)
             unchanged = is_unchanged(tenant, then)
-            found.append(_diff_base(repository, base, tenant, then, unchanged=unchanged))
+            diff = _diff_base(repository, base, tenant, then, unchanged=unchanged)
+            if diff.effective:
+                carried = carrying.of(diff.effective, {one.knob for one in diff.changes})
+                diff = replace(diff, evidence=carried) if carried else diff
+            found.append(diff)
     return sorted(found, key=_by_tenant)
 
 

@@ -11,9 +11,10 @@ from knobctl.changes.sealing import digest
 from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from knobctl.changes.limits import Limits
+    from knobctl.checks.carried_evidence import CarriedEvidence
     from knobctl.documents.model import Document
     from knobctl.engine.interface import LiveSet
     from knobctl.knobs import Catalogue, KnobValue
@@ -42,8 +43,8 @@ class TenantPlan:
     hazards: tuple[Finding, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     owner: str | None = None
-    evidence: Mapping[str, str | None] = field(default_factory=dict)
-    """By file that the tenant names as evidence, its digest; None where it could not be read."""
+    evidence: tuple[CarriedEvidence, ...] = ()
+    """The evidence that the change carries, by the files that documents name or somebody attached."""
     unknown: Mapping[str, str] = field(default_factory=dict)
     """Stored fields that the schema does not know and that the push would lose, as JSON text."""
     pruned: bool = False
@@ -74,9 +75,7 @@ class TenantPlan:
             "changed_field_paths": list(self.changed_field_paths),
             "changes": [change.as_json() for change in self.changes],
             "hazards": [hazard.as_json() for hazard in self.hazards],
-            "evidence": [
-                {"path": path, "sha256": sha256} for path, sha256 in self.evidence.items()
-            ],
+            "evidence": [one.as_json() for one in self.evidence],
         }
 
 
@@ -118,7 +117,7 @@ def plan_tenant(
     *,
     document: Document | None = None,
     hazards: tuple[Finding, ...] = (),
-    evidence: Mapping[str, str | None] | None = None,
+    evidence: Callable[[Collection[str]], tuple[CarriedEvidence, ...]] = lambda _: (),
 ) -> TenantPlan:
     """Plan one tenant.
 
@@ -128,19 +127,20 @@ def plan_tenant(
         desired: The canonical set that it shall hold.
         document: The document that asks for it, if one does.
         hazards: What the checks say of it.
-        evidence: By file that the document names as evidence, its digest.
+        evidence: Tells what a change of some knobs carries.
     """
+    changes = diff_sets(catalogue, live.knobs, desired)
     return TenantPlan(
         tenant=live.tenant,
         source=document.source if document else "",
         base_revision=live.revision,
         existing=dict(live.knobs),
         desired=dict(desired),
-        changes=diff_sets(catalogue, live.knobs, desired),
+        changes=changes,
         hazards=hazards,
         labels=document.labels if document else {},
         owner=document.owner if document else None,
-        evidence=evidence or {},
+        evidence=evidence({one.knob for one in changes}),
         unknown=unknown_fields(live),
     )
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Scalar = Annotated[int | float | str, Field(union_mode="left_to_right")]
+Number = Annotated[int | float, Field(union_mode="left_to_right")]
 C = TypeVar("C", bound="Content")
 TenantName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$")]
 
@@ -45,9 +46,17 @@ class Hazard(_Strict):
     waived_by: str | None
 
 
-class _Evidence(_Strict):
+class PlannedEvidence(_Strict):
+    """A file of evidence beside a change."""
+
     path: str
     sha256: Sha256 | None = None
+    attached: Literal[True] | None = None
+    digest: Sha256 | None = None
+    kind: Literal["simulation", "recommendation", "calibration"] | None = None
+    statement: str | None = None
+    why: str | None = None
+    figures: dict[str, Number | dict[str, Number | None] | None] = {}
 
 
 class Content(_Strict):
@@ -65,7 +74,7 @@ class Content(_Strict):
     changed_field_paths: list[str]
     changes: list[_Change]
     hazards: list[Hazard]
-    evidence: list[_Evidence]
+    evidence: list[PlannedEvidence]
 
 
 class SealedContent(Content):

@@ -16,9 +16,17 @@ from knobctl.changes.plan import (
     TenantPlan,
     schema_digest,
 )
-from knobctl.changes.plan_form import Content, File, Hazard, Planned, SealedContent
+from knobctl.changes.plan_form import (
+    Content,
+    File,
+    Hazard,
+    Planned,
+    PlannedEvidence,
+    SealedContent,
+)
 from knobctl.changes.planned_sets import AGAIN, KnownSets
 from knobctl.changes.sealing import Seal
+from knobctl.checks.carried_evidence import CarriedEvidence
 from knobctl.documents.strict_json import JsonCursor, read_json
 from knobctl.errors import ConflictError, InputError
 from knobctl.finding import Finding, Location, Severity
@@ -239,10 +247,14 @@ def _tenant(entry: Content, source: str, sets: KnownSets) -> TenantPlan:
         hazards=tuple(_finding(hazard) for hazard in entry.hazards),
         labels=entry.labels,
         owner=entry.owner,
-        evidence={one.path: one.sha256 for one in entry.evidence},
+        evidence=tuple(_carried(one) for one in entry.evidence),
         unknown=entry.unknown,
         pruned=entry.pruned is True,
     )
+
+
+def _carried(one: PlannedEvidence) -> CarriedEvidence:
+    return CarriedEvidence(**{**one.model_dump(), "attached": one.attached is True})
 
 
 def _finding(hazard: Hazard) -> Finding:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from knobctl.changes.arriving import Arriving
+from knobctl.changes.corpora import Corpora
 from knobctl.changes.plan import Plan, TenantPlan, schema_digest
 from knobctl.documents.garbage import collector_paused
 from knobctl.errors import InputError, UsageError
@@ -162,6 +163,7 @@ def prepare(  # noqa: PLR0913  each is one thing that only the caller knows
         fleet=fleet,
         arriving=arriving,
         counted=None if everything else arriving.staying,
+        corpora=Corpora(lambda: reached),
     )
     live, effective = arriving.live, arriving.changing
     if report.errors:

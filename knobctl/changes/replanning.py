@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from knobctl.changes.apply import moved
 from knobctl.changes.plan import worrying
 from knobctl.changes.read_back import same_set
 from knobctl.changes.stand_in import judging, stand_in
-from knobctl.checks.evidence_files import evidence_digest
+from knobctl.checks.evidences import Evidences
+from knobctl.documents.repository import Attached
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import date
 
+    from knobctl.changes.corpora import Corpora
     from knobctl.changes.outcomes import TenantOutcome
     from knobctl.changes.plan import Plan, TenantPlan
     from knobctl.documents.model import Document
@@ -49,14 +52,36 @@ def is_applied(plan: Plan, live: Mapping[str, LiveSet]) -> bool:
     )
 
 
-def changed_evidence(plan: Plan, repository: Repository) -> list[str]:
-    """The evidence files that are not what the plan was made with."""
-    named = {path: sha256 for tenant in plan.changing for path, sha256 in tenant.evidence.items()}
+def changed_evidence(
+    plan: Plan, repository: Repository, cwd: Path, *, documents: bool = True
+) -> list[str]:
+    """Take the evidence that was attached to a plan, and find the files that are not what the plan was made with.
+
+    Args:
+        plan: The plan.
+        repository: Where its documents stand; what was attached is attached to it again.
+        cwd: The working folder: a file outside the repository is named from there.
+        documents: Whether what documents name is looked at too.
+    """
+    carried = {one.path: one for tenant in plan.changing for one in tenant.evidence}
+    repository.attach(
+        attached(Path(path), repository.root, cwd) for path, one in carried.items() if one.attached
+    )
+    files = Evidences(repository)
     return [
         path
-        for path, sha256 in named.items()
-        if sha256 is not None and evidence_digest(repository.root, path) != sha256
+        for path, one in carried.items()
+        if (documents or one.attached)
+        and one.sha256 is not None
+        and files.sha256(path) != one.sha256
     ]
+
+
+def attached(path: Path, root: Path, cwd: Path) -> Attached:
+    """Take a file as evidence that no document names: a name inside the repository, or one from the working folder."""
+    inside = root / path
+    file = inside if not path.is_absolute() and inside.is_file() else cwd / path
+    return Attached(str(path), file)
 
 
 def new_findings(
@@ -66,6 +91,7 @@ def new_findings(
     *,
     today: date,
     fleet: Document | None,
+    corpora: Corpora | None = None,
 ) -> list[Finding]:
     """Judge the planned sets by the policies of today; give what the plan does not say.
 
@@ -75,6 +101,7 @@ def new_findings(
         repository: Where policies, waivers and fleets stand now; its tenants are not looked at.
         today: For waivers that expire.
         fleet: The fleet that applies.
+        corpora: Says how large the corpora of tenants are now.
 
     Returns:
         Errors and warnings that nothing waives and that the plan's hazards do not have; of what is
@@ -88,6 +115,7 @@ def new_findings(
         live={name: one.knobs for name, one in live.items()},
         fleet=fleet,
         infos=False,
+        corpora=corpora,
     )
     hazards = [*plan.hazards, *(hazard for tenant in plan.tenants for hazard in tenant.hazards)]
     known = {_identity(one) for one in worrying(tuple(hazards))}
@@ -102,7 +130,7 @@ def _document(tenant: TenantPlan) -> Document:
         source=tenant.source or f"plan of {tenant.tenant}",
         labels=tenant.labels,
         owner=tenant.owner,
-        evidence=tuple(tenant.evidence),
+        evidence=tuple(one.path for one in tenant.evidence if not one.attached),
     )
 
 

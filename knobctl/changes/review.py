@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from knobctl.changes.comparing import TenantDiff
+    from knobctl.changes.corpora import Corpora
     from knobctl.changes.foresight import Foreseen
     from knobctl.changes.rules_changed import RuleChange
     from knobctl.checks.report import Report
@@ -35,7 +36,7 @@ class Review:
     """What a push would be asked, by fleet: of what the engine holds where that is known, else of these changes."""
 
 
-def review(
+def review(  # noqa: PLR0913  each is one thing that only the caller knows
     repository: Repository,
     *,
     base: Repository | None = None,
@@ -43,6 +44,7 @@ def review(
     fleet: Document | None,
     today: date,
     now: datetime,
+    corpora: Corpora | None = None,
 ) -> Review:
     """Check a repository, and compare it with the base or, where there is none, with what the engine holds.
 
@@ -53,6 +55,7 @@ def review(
         fleet: The fleet of all judged tenants; None for each tenant's own.
         today: The day, for waivers.
         now: The time, for freezes.
+        corpora: Says how large the corpora of tenants are now; None where no engine is asked.
 
     Raises:
         UsageError: As `check_repository`.
@@ -63,6 +66,7 @@ def review(
         live=None if live is None else {name: one.knobs for name, one in live.items()},
         base=base,
         fleet=fleet,
+        corpora=corpora,
     )
     if base is None and live is None:
         return Review(report=report)

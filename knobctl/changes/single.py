@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from knobctl.changes.file_edits import edited_document
 from knobctl.changes.plan import Plan, plan_tenant, schema_digest
 from knobctl.changes.preparing import hazards_of
 from knobctl.changes.stand_in import judging, like
+from knobctl.checks.carried_evidence import Carrying
+from knobctl.checks.evidences import Evidences
 from knobctl.checks.knob_faults import value_fault
 from knobctl.checks.rules import EVIDENCE_RULES
 from knobctl.documents.kinds import sort_documents
@@ -20,12 +23,14 @@ from knobctl.errors import UsageError
 from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import date
 
+    from knobctl.changes.corpora import Corpora
     from knobctl.changes.file_edits import FileEdit
     from knobctl.changes.limits import Limits
     from knobctl.checks.asking import Asking
+    from knobctl.checks.carried_evidence import CarriedEvidence
     from knobctl.checks.report import Report
     from knobctl.documents.model import Document
     from knobctl.engine.interface import LiveSet
@@ -190,8 +195,10 @@ class LiveChange:
     def document(self, knobs: Mapping[str, KnobValue], literals: Mapping[str, str]) -> Document:
         """A set of this tenant as a document, with the labels of its own one."""
         source = f"{self.live.tenant} (live)"
+        own = self.subject.document
+        evidence = self.subject.repository.evidence_of(own) if own else ()
         return like(
-            self.subject.document, self.live.tenant, knobs, source=source, literals=literals
+            own, self.live.tenant, knobs, source=source, literals=literals, evidence=evidence
         )
 
 
@@ -201,6 +208,7 @@ def check_live_changes(
     today: date,
     goes_back: bool = False,
     asking: Callable[..., Asking] | None = None,
+    corpora: Corpora | None = None,
 ) -> Report:
     """Check the sets that shall be; what is wrong with the live ones already is standing.
 
@@ -209,6 +217,7 @@ def check_live_changes(
         today: For waivers.
         goes_back: Whether the tenants held those sets before: evidence is missed then, not demanded.
         asking: What asked policies in earlier runs about the same tenants; see `check_repository`.
+        corpora: Says how large the corpora of tenants are now.
     """
     from knobctl.checks import check_repository
 
@@ -220,6 +229,7 @@ def check_live_changes(
         base=judging(subject.repository, [one.document(one.live.knobs, {}) for one in changes]),
         fleet=subject.fleet,
         asking=asking,
+        corpora=corpora,
     )
     report = _without_explicit_resets(report)
     if goes_back:
@@ -248,14 +258,16 @@ def plan_live_changes(
 ) -> Plan:
     """Plan the changes, by tenant."""
     subject = changes[0].subject
-    catalogue = subject.repository.catalogue
-    hazards = hazards_of(report)
+    repository = subject.repository
+    catalogue, hazards = repository.catalogue, hazards_of(report)
+    carrying = Carrying(Evidences(repository))
     planned = [
         plan_tenant(
             catalogue,
             one.live,
             one.desired,
             hazards=tuple(hazards.get(one.live.tenant, ())),
+            evidence=partial(_carried, carrying, one),
         )
         for one in changes
     ]
@@ -263,10 +275,17 @@ def plan_live_changes(
         engine=engine,
         fleet=subject.fleet_name,
         schema_digest=schema_digest(catalogue),
-        managed=len(subject.repository.managed_by(subject.fleet)),
+        managed=len(repository.managed_by(subject.fleet)),
         limits=limits,
         tenants=tuple(sorted(planned, key=lambda tenant: tenant.tenant)),
     )
+
+
+def _carried(
+    carrying: Carrying, change: LiveChange, changed: Collection[str]
+) -> tuple[CarriedEvidence, ...]:
+    document = change.document(change.desired, change.literals)
+    return carrying.of(change.subject.repository.effective(document), changed)
 
 
 def check_file_change(

@@ -69,15 +69,16 @@ def like(
     *,
     source: str,
     literals: Mapping[str, str] | None = None,
+    evidence: Sequence[str] = (),
 ) -> Document:
-    """Write a set as a document with the labels, owner and evidence of the tenant's own, if it has one."""
+    """Write a set as a document with the labels and owner of the tenant's own, if it has one."""
     return stand_in(
         tenant,
         knobs,
         source=source,
         labels=document.labels if document else {},
         owner=document.owner if document else None,
-        evidence=document.evidence if document else (),
+        evidence=evidence,
         literals=literals,
     )
 
@@ -126,5 +127,6 @@ def alone(repository: Repository, document: Document | None) -> Repository:
         texts={name: text for name, text in repository.texts.items() if name in sources},
         reading={},
         filing=None,
+        whole=repository.whole or repository,
         _by_kind=by_kind,
     )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from knobctl.changes.plan import TenantPlan
     from knobctl.changes.proposal import Done, Proposal
     from knobctl.changes.single import Subject
+    from knobctl.checks.carried_evidence import CarriedEvidence
     from knobctl.checks.report import Report
     from knobctl.engine.interface import LiveSet
     from knobctl.errors import KnobctlError
@@ -37,6 +38,8 @@ class Wanted:
     """Whether the tenant's document is edited too."""
     reason: str
     ticket: str | None = None
+    evidence: tuple[str, ...] = ()
+    """Files of evidence that are attached, as they were typed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,12 @@ class TenantProposal:
     def tenant(self) -> TenantPlan:
         """The tenant's part of the plan."""
         return self.proposal.plan.tenants[0]
+
+    @property
+    def evidence(self) -> tuple[CarriedEvidence, ...]:
+        """The evidence that the change carries."""
+        tenants = self.proposal.plan.tenants
+        return tenants[0].evidence if tenants else ()
 
     @property
     def findings(self) -> list[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from knobctl.checks.evidence_rules import Evidences, Moved, demand_of, evidence_findings
+from knobctl.checks.evidence_rules import Asked, Moved, demand_of, evidence_findings
 from knobctl.checks.subjects import faulty_knobs
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def demanded(
         Each tenant of which anything is said, resolved, and what.
     """
     repository = now.repository
-    files = Evidences(repository.root, repository.catalogue)
+    asked = Asked(now.evidences, moment.today, moment.corpora)
     demands = {id(fleet): demand_of(fleet) for fleet in now.validation.sound(repository.fleets)}
     if not any(demands.values()):
         return
@@ -48,11 +48,7 @@ def demanded(
         faulty = faulty_knobs(now, tenant)
         encoder = _encoder_before(tenant, earlier)
         moved = Moved(repository.effective(tenant), before, faulty, encoder)
-        found = [
-            one
-            for demand in asking
-            for one in evidence_findings(moved, demand, files, moment.today)
-        ]
+        found = [one for demand in asking for one in evidence_findings(moved, demand, asked)]
         if found:
             yield moved.effective, found
 

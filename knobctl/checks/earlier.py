@@ -80,7 +80,11 @@ class Earlier:
         """Whether nothing that decides what is said of a tenant has changed."""
         if not self.then.is_as_now or self.document(tenant) is not tenant:
             return False
-        return not self._other_layers or self._other_layers.isdisjoint(tenant.layers)
+        if not self._other_layers.isdisjoint(tenant.layers):
+            return False
+        if not self.now.repository.evidence_of(tenant):
+            return True
+        return self.now.evidences.alike(tenant, self.then.evidences)
 
     def stood(self, tenant: Document) -> Stood | None:
         """What the base said of a tenant; None where it has no such tenant."""

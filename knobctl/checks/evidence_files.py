@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import jsonschema_rs
 
 from knobctl.canonical import NoCanonicalFormError
-from knobctl.checks.evidence_record import read_record
+from knobctl.checks.evidence_record import read_record, record_digest
 from knobctl.documents.reader import MAX_BYTES
-from knobctl.documents.sources import read_enclosed
 from knobctl.documents.strict_json import read_json
 from knobctl.shipped import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from knobctl.checks.evidence_record import Record
     from knobctl.knobs import Catalogue
@@ -35,6 +32,8 @@ class Evidence:
 
     path: str
     record: Record
+    digest: str = field(default="", compare=False)
+    """Of the record as it stands in the file."""
 
 
 class NoEvidence(NamedTuple):
@@ -45,26 +44,17 @@ class NoEvidence(NamedTuple):
     """Continues `evidence/acme.json: `."""
 
 
-def evidence_digest(root: Path, path: str) -> str | None:
-    """SHA-256 of an evidence file, lower-case hex; None where it cannot be read."""
-    try:
-        return sha256(read_enclosed(root, path)).hexdigest()
-    except OSError:
-        return None
-
-
-def read_evidence(root: Path, path: str, catalogue: Catalogue) -> Evidence | NoEvidence:
-    """Read one evidence file of a repository.
+def evidence_in(raw: bytes, path: str, catalogue: Catalogue) -> Evidence | NoEvidence:
+    """Read the content of an evidence file.
 
     Args:
-        root: The repository: nothing outside it is read, and no link is followed.
-        path: The file, as a tenant's document names it.
+        raw: The content.
+        path: The file, as documents name it.
         catalogue: The knobs, for names and values.
     """
     try:
-        return Evidence(path, read_record(_accepted(read_enclosed(root, path)), catalogue))
-    except OSError as error:
-        return NoEvidence(path, (error.strerror or "it cannot be read").lower())
+        document = _accepted(raw)
+        return Evidence(path, read_record(document, catalogue), record_digest(document))
     except UnicodeDecodeError as error:
         return NoEvidence(path, f"no UTF-8 at byte {error.start}")
     except (ValueError, NoCanonicalFormError) as error:

@@ -171,6 +171,21 @@ def measured_for(record: Record) -> str:
     return f"{names} of layer {sample.layer}" if sample.layer else names
 
 
+def described_corpus(described: Mapping[str, Any]) -> Corpus:
+    """A corpus as an engine's Describe tells of it."""
+    return Corpus(
+        chunks=int(described.get("chunks", 0)),
+        documents=int(described.get("documents", 0)),
+        fingerprint=corpus_digest(described),
+    )
+
+
+def corpus_digest(described: Mapping[str, Any]) -> str:
+    """Name a corpus by what an engine says of it: its version, its size, its sources, its youngest chunk."""
+    about = {key: value for key, value in described.items() if key != "embedder"}
+    return sha256(canonical(about)).hexdigest()
+
+
 def record_document(record: Record) -> dict[str, Any]:
     """Lay a record out as its JSON, digest included; what is not known is left out.
 
@@ -184,7 +199,7 @@ def record_document(record: Record) -> dict[str, Any]:
         "made_at": record.made_at.isoformat(),
         **_known(made_by=record.made_by),
         "measured": _measured(record),
-        "figures": {name: _figure(figure) for name, figure in record.figures.items()},
+        "figures": {name: figure_json(figure) for name, figure in record.figures.items()},
         **({"sample": _sample(record.sample)} if record.sample else {}),
     }
     return {**content, "digest": record_digest(content)}
@@ -287,7 +302,8 @@ def _read_sample(sample: Mapping[str, Any]) -> Sample:
     )
 
 
-def _figure(figure: Figure) -> Any:  # noqa: ANN401  a part of a JSON document
+def figure_json(figure: Figure) -> Any:  # noqa: ANN401  a part of a JSON document
+    """A figure as a record's JSON has it."""
     if isinstance(figure, Share):
         counts = {"numerator": figure.numerator, "denominator": figure.denominator}
         return {**counts, "value": figure.value, "low": figure.low, "high": figure.high}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.checks.asking import Asking
 from knobctl.checks.concerns import why_not_asked
+from knobctl.checks.evidence_facts import example_facts
 from knobctl.checks.places import value_at
 from knobctl.checks.subject import Subject
 from knobctl.documents.layers import resolve
@@ -179,6 +180,7 @@ def _subject(
         live=catalogue.canonical(live) if isinstance(live, dict) else None,
         fleet=value.get("fleet"),
         today=str(value.get("today", "")),
+        evidence=lambda _: example_facts(value.get("evidence", [])),
     )
 
 

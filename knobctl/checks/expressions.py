@@ -38,7 +38,7 @@ VARIABLES: Final[Mapping[str, cel.Type]] = {
     "owner": cel.Type.STRING,
     "tenant": cel.Type.STRING,
     "today": cel.Type.STRING,
-    "evidence": cel.Type.List(cel.Type.STRING),
+    "evidence": cel.Type.List(_MAP),
 }
 MOST_CHARACTERS: Final = 10_000
 """How long an expression, or a text with expressions, may be: what it makes is bounded by that times the steps."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from knobctl.checks.rules import EVIDENCE_RULES, RULES
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from datetime import date
 
+    from knobctl.checks.evidence_rules import Corpora
+    from knobctl.checks.evidences import Evidences
     from knobctl.checks.policies import Policies
     from knobctl.checks.waivers import Waiving
     from knobctl.documents.model import Document
@@ -31,6 +34,8 @@ class Moment(NamedTuple):
     """The day, for waivers and evidence."""
     live: Mapping[str, Mapping[str, KnobValue]] | None = None
     """By tenant, the canonical set that the engine holds; None where that is not known."""
+    corpora: Corpora | None = None
+    """Says how large the corpora of tenants are now; None where no engine is asked."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,6 +51,19 @@ class Grounds:
     """The fleet of all judged tenants, where the user names one."""
     is_as_now: bool = False
     """Whether an earlier state has the same schema, settings, policies, waivers and fleets as the present one."""
+
+    @cached_property
+    def evidences(self) -> Evidences:
+        """The evidence that its documents name."""
+        from knobctl.checks.evidences import Evidences  # most runs read none
+
+        return Evidences(self.repository)
+
+    @property
+    def unjudged(self) -> list[str]:
+        """What could not be judged of evidence, and why."""
+        read: Evidences | None = self.__dict__.get("evidences")
+        return list(read.unjudged) if read else []
 
     @property
     def findings(self) -> list[Finding]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from knobctl.checks.asking import Asking
     from knobctl.checks.earlier import Earlier
+    from knobctl.checks.evidence_rules import Corpora
     from knobctl.checks.staying import Staying
     from knobctl.checks.tenants import Answers
     from knobctl.checks.waivers import Waiving
@@ -61,6 +62,7 @@ def check_repository(  # noqa: PLR0913  each is one thing that only the caller k
     counted: Collection[str] | None = None,
     infos: bool = True,
     asking: Callable[..., Asking] | None = None,
+    corpora: Corpora | None = None,
 ) -> Report:
     """Validate, then ask the policies.
 
@@ -78,6 +80,7 @@ def check_repository(  # noqa: PLR0913  each is one thing that only the caller k
         asking: What asked policies in earlier runs about the same tenants, where there is a base.
         infos: Whether anybody wants those that are made where somebody looks: until then each keeps all
             that is known of its tenant, some 13 KB.
+        corpora: Says how large the corpora of tenants are now; None where no engine is asked.
 
     Raises:
         UsageError: If the default fleet does not exist, or no policy is in force.
@@ -85,7 +88,7 @@ def check_repository(  # noqa: PLR0913  each is one thing that only the caller k
     now = grounds_of(repository, fleet)
     if not now.policies.in_force:
         raise UsageError("0 policies are in force; nothing would be checked")
-    moment, waiving = Moment(today, live), now.waiving(today)
+    moment, waiving = Moment(today, live, corpora), now.waiving(today)
     rest = None if counted is None else _staying(counted, now, waiving, moment)
     if base is None:
         tenants = repository.tenants if arriving is None else arriving
@@ -100,6 +103,7 @@ def check_repository(  # noqa: PLR0913  each is one thing that only the caller k
     report.waivers = {waiver.name: waiver.expires for waiver in waiving.waivers}
     if live is not None or base is not None:
         report.unsure = _unsure(now)
+    report.unjudged = now.unjudged
     return report
 
 

@@ -71,6 +71,8 @@ class Report:
     """The repository's own policies, for what their rules say."""
     unsure: Collection[str] = ()
     """Tenants of whose set nothing certain can be said, as their documents have errors; where a change is known."""
+    unjudged: Sequence[str] = ()
+    """What a fleet demands of evidence and nobody could judge, with the reason."""
     waivers: Mapping[str, date] = field(default_factory=dict)
     """By waiver, its last day."""
     knobs: Collection[str] = ()

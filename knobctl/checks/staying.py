@@ -59,7 +59,7 @@ class Staying:
     def known(self, tenant: Document) -> Verdict | None:
         """What the index knows of what is said of a tenant; None where it knows nothing."""
         filing = self._filing
-        if filing is None or tenant.evidence:
+        if filing is None or self._now.repository.evidence_of(tenant):
             return None
         return self._ground_of(tenant, filing)[1].get(filing.content_of(tenant) or "")
 
@@ -97,7 +97,7 @@ class Staying:
         verdict = self._verdict(told)
         filing = self._filing
         content = filing and filing.content_of(tenant)
-        if filing and content and not tenant.evidence:
+        if filing and content and not self._now.repository.evidence_of(tenant):
             filing.index.judge(content, self._ground_of(tenant, filing)[0], verdict)
         return told
 

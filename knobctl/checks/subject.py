@@ -47,6 +47,7 @@ class Subject:
         fleet: Mapping[str, object] | None = None,
         today: str = "",
         faulty: Collection[str] = (),
+        evidence: Callable[[Effective], list[dict[str, object]]] = lambda _: [],
     ) -> None:
         """Describe a tenant.
 
@@ -60,6 +61,7 @@ class Subject:
             fleet: The fleet document that applies.
             today: The date, as 2026-11-29.
             faulty: Knobs whose written value is none: nothing is said about what they decide.
+            evidence: Tells what the evidence that bears on the tenant says of a set.
         """
         self.document = document
         self._resolve = resolve
@@ -70,6 +72,7 @@ class Subject:
         self.fleet = fleet or {}
         self.today = today
         self.faulty = faulty
+        self._evidence = evidence
         self._facts: dict[str, dict[str, object]] = {}
 
     @cached_property
@@ -135,6 +138,11 @@ class Subject:
             for name, value in held.items()
             if name not in self.effective.origins and name in known
         }
+
+    @cached_property
+    def evidence(self) -> list[dict[str, object]]:
+        """What the evidence that bears on it says."""
+        return self._evidence(self.effective)
 
     @cached_property
     def before(self) -> Mapping[str, KnobValue] | None:
@@ -277,5 +285,5 @@ _VARIABLES: Final[Mapping[str, Callable[[Subject], object]]] = {
     "owner": lambda subject: subject.document.owner or "",
     "tenant": lambda subject: subject.document.name,
     "today": lambda subject: subject.today,
-    "evidence": lambda subject: list(subject.document.evidence),
+    "evidence": lambda subject: subject.evidence,
 }

@@ -44,7 +44,16 @@ def subject_of(
         fleet=fleet.value if fleet else None,
         today=moment.today.isoformat(),
         faulty=faulty_knobs(grounds, tenant),
+        evidence=lambda effective: _evidence(grounds, effective),
     )
+
+
+def _evidence(grounds: Grounds, effective: Effective) -> list[dict[str, object]]:
+    if not grounds.repository.evidence_of(effective.document):
+        return []
+    from knobctl.checks.evidence_facts import evidence_facts  # most tenants name none
+
+    return evidence_facts(grounds.evidences, effective)
 
 
 def faulty_knobs(grounds: Grounds, tenant: Document) -> Collection[str]:

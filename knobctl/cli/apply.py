@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from knobctl.changes.proposal import Proposal
+from knobctl.cli.attaching import evidence_option, tell_attached
 from knobctl.cli.canary import canary_of, canary_options
 from knobctl.cli.choosing import answer_errors, chosen_of, filing_for, limits_for, prepared_for
 from knobctl.cli.consent import require_consent
@@ -22,6 +23,8 @@ from knobctl.cli.unnamed_fleets import documents_behind, tell_unnamed_fleets
 from knobctl.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from knobctl.errors import ExitCode
 
 
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
 )
 @prune_options
 @canary_options
+@evidence_option
 @parallelism_option
 @common_options(engine=True, rate=True)
 def command(
@@ -81,6 +85,7 @@ def command(
     watch: int | None,
     bake: str | None,
     max_worse: str | None,
+    evidence: tuple[Path, ...],
     parallelism: int,
 ) -> ExitCode:
     """Push whole sets: what a file and its layers leave out goes back to the platform default.
@@ -119,6 +124,10 @@ def command(
             chosen=bool(plan or labels or where or tenant),
             resumes=resume is not None,
         )
+        if evidence and (plan is not None or resume is not None):
+            raise UsageError(
+                "evidence is attached when a plan is made: knobctl plan --evidence FILE"
+            )
         if resume is not None:
             from knobctl.cli.resuming import resume_run
 
@@ -149,6 +158,7 @@ def command(
         if prune and (faults := faults_of_all(session, whole, paths)):
             return answer_errors(session, "apply", faults)
         repository, fleet = chosen_of(session, whole, selection)
+        tell_attached(session, repository, evidence)
         limits = limits_for(
             session, fleet, max_tenants=max_tenants, max_share=max_share, max_pruned=max_pruned
         )

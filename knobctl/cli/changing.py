@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from knobctl.changes.corpora import Corpora
 from knobctl.changes.file_edits import FileEdit, edit_files, wish_for
 from knobctl.changes.limits import Limits
 from knobctl.changes.plan import Plan, schema_digest
@@ -170,7 +171,10 @@ def proposed(session: Session, request: Request, place: Place) -> tuple[Proposal
     plan, limits = _no_plan(subject), Limits()
     if place is not Place.FILE:
         change = _live_change(session, request)
-        reports.insert(0, check_live_changes([change], today=session.today))
+        report = check_live_changes(
+            [change], today=session.today, corpora=Corpora(lambda: session.engine)
+        )
+        reports.insert(0, report)
         refuse_unread(subject.repository, subject.fleet)
         limits = limits_for(session, subject.fleet)
         documents = [subject.document] if subject.document else []

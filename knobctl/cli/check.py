@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from knobctl.cli.adopting import AdoptionOptions, adoption_options, write_waivers
+from knobctl.cli.choosing import tell_unjudged
 from knobctl.cli.options import Settings, common_options
 from knobctl.cli.remembered import Hearing, remembered
 from knobctl.cli.showing import answer, keep_documents, showing_options, shown
@@ -77,6 +78,8 @@ def command(
             from knobctl.checks.policies import rule_ids
 
             reviewed, repository = _reviewed(session, opening, paths, tenant, base, live=live)
+            if hearing:
+                hearing.evidence = repository.evidence
             adopted = None
             if approval:
                 adopted = write_waivers(session, reviewed.report, repository, approval, paths)
@@ -111,6 +114,7 @@ def _reviewed(
     live: bool,
 ) -> tuple[Review, Repository]:
     """Read the documents, the base and the engine, and review what was read."""
+    from knobctl.changes.corpora import Corpora
     from knobctl.changes.review import review
 
     whole = session.understood(opening)
@@ -125,7 +129,9 @@ def _reviewed(
         fleet=fleet,
         today=session.today,
         now=session.now(),
+        corpora=Corpora(lambda: session.engine) if live else None,
     )
+    tell_unjudged(session, reviewed.report)
     return reviewed, repository
 
 

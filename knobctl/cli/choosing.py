@@ -116,7 +116,7 @@ def prepared_for(
     """Validate, read live, check, and plan what the judged tenants want."""
     from knobctl.changes.preparing import prepare
 
-    return prepare(
+    prepared = prepare(
         repository,
         lambda: session.engine,
         today=session.today,
@@ -125,6 +125,14 @@ def prepared_for(
         parallelism=parallelism,
         everything=bool(session.settings.verbose),
     )
+    tell_unjudged(session, prepared.report)
+    return prepared
+
+
+def tell_unjudged(session: Session, report: Report) -> None:
+    """With `-v` say what a fleet demands of evidence and nobody could judge."""
+    for note in report.unjudged:
+        session.settings.say_more(note)
 
 
 def findings_text(session: Session, report: Report) -> str:

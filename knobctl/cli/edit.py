@@ -103,6 +103,7 @@ def _edited(
         InputError: If they give up on a text with errors.
         RefusedError: If they emptied it, or the editor failed.
     """
+    from knobctl.changes.corpora import Corpora
     from knobctl.changes.edited import is_empty, read_edited
     from knobctl.changes.single import LiveChange, check_live_changes
 
@@ -120,7 +121,8 @@ def _edited(
         report = edited.report
         if not report.errors:
             change = LiveChange(subject=subject, live=live, desired=edited.knobs)
-            report = check_live_changes([change], today=session.today)
+            corpora = Corpora(lambda: session.engine)
+            report = check_live_changes([change], today=session.today, corpora=corpora)
         if not report.errors:
             return None if dict(edited.knobs) == dict(live.knobs) else edited.knobs
         _show_errors(report)

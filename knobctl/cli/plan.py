@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knobctl import __version__
+from knobctl.cli.attaching import evidence_option, tell_attached
 from knobctl.cli.choosing import answer_errors, choose, findings_text, limits_for, prepared_for
 from knobctl.cli.options import Settings, bare_set_option, common_options
 from knobctl.cli.push_options import parallelism_option
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 @selection_options
 @bare_set_option
 @click.option("--exit-code", is_flag=True, help="Exit 3 where something would change.")
+@evidence_option
 @parallelism_option
 @common_options(engine=True, rate=True, formats=("text", "json", "markdown"))
 def command(
@@ -50,6 +52,7 @@ def command(
     where: str | None,
     tenant: str | None,
     exit_code: bool,
+    evidence: tuple[Path, ...],
     parallelism: int,
 ) -> ExitCode:
     """Show what apply would do, with hazards; -o keeps it as a file with digests, and replaces only a plan."""
@@ -60,6 +63,7 @@ def command(
     with Session(settings) as session:
         selection = selection_of((), labels, where)
         repository, fleet = choose(session, paths, tenant=tenant, selection=selection)
+        tell_attached(session, repository, evidence)
         limits = limits_for(session, fleet)
         prepared = prepared_for(session, repository, fleet, limits, parallelism=parallelism)
         if prepared.plan is None:
@@ -176,6 +180,7 @@ class _Made:
                     changes=one.changes,
                     after=one.source,
                     effective=prepared.effective.get(one.tenant),
+                    evidence=one.evidence,
                 )
                 for one in self._plan.changing
             ],

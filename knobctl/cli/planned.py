@@ -74,8 +74,7 @@ def apply_plan_file(
             if one.tenant not in left_out
         ),
     )
-    if here or repository.claims:
-        refuse_changed_evidence(kept, repository)
+    refuse_changed_evidence(session, kept, repository, documents=here or bool(repository.claims))
     refuse_new_findings(session, kept, live, repository, fleet)
     tell_unnamed_fleets(session, repository, documents_behind(kept, repository), fleet)
     return push(
@@ -183,7 +182,9 @@ def refuse_other_fleet(session: Session, fleet: str | None, what: str) -> None:
         )
 
 
-def refuse_changed_evidence(plan: Plan, repository: Repository) -> None:
+def refuse_changed_evidence(
+    session: Session, plan: Plan, repository: Repository, *, documents: bool = True
+) -> None:
     """Refuse where evidence is not what the plan was made with.
 
     Raises:
@@ -191,7 +192,7 @@ def refuse_changed_evidence(plan: Plan, repository: Repository) -> None:
     """
     from knobctl.changes.replanning import changed_evidence
 
-    changed = changed_evidence(plan, repository)
+    changed = changed_evidence(plan, repository, session.cwd, documents=documents)
     if changed:
         raise ConflictError(
             f"the plan was made with other evidence; nothing was written: {', '.join(changed)}",
@@ -215,9 +216,17 @@ def refuse_new_findings(
     Raises:
         ConflictError: With what they say; nothing was written.
     """
+    from knobctl.changes.corpora import Corpora
     from knobctl.changes.replanning import new_findings
 
-    found = new_findings(plan, live, repository, today=session.today, fleet=fleet)
+    found = new_findings(
+        plan,
+        live,
+        repository,
+        today=session.today,
+        fleet=fleet,
+        corpora=Corpora(lambda: session.engine),
+    )
     found = [one for one in found if one.rule not in passed_over]
     if found:
         lines = [

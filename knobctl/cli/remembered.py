@@ -15,7 +15,7 @@ from knobctl.cli.program import program_digest
 from knobctl.errors import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from knobctl.cli.options import Settings
     from knobctl.cli.session import Session
@@ -36,6 +36,8 @@ class Hearing:
         """The talk on stderr."""
         self.answers: list[bytes] = []
         """What went to stdout and to the files of `--output`, packed."""
+        self.evidence: Collection[str] = ()
+        """The files of evidence that policies may have read."""
 
     def heard(self, pieces: Iterable[str]) -> Iterator[str]:
         """Pass an answer on, piece by piece."""
@@ -125,7 +127,7 @@ class Memory:
 
     def keep(self, code: ExitCode, hearing: Hearing) -> None:
         """Keep what this run told, if it judged what had been counted."""
-        if not self._files.is_same:
+        if not (self._files.is_same and all(map(self._files.has, hearing.evidence))):
             return
         sizes = [len(answer) for answer in hearing.answers]
         head = json.dumps({"code": int(code), "said": hearing.said, "sizes": sizes})

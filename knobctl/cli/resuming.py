@@ -159,8 +159,7 @@ def _go_on(
             hint="leave out what moved: --on-conflict skip; or apply again, and look at what changed",
         )
     _refuse_documented(rest.plan, repository)
-    if here:
-        refuse_changed_evidence(rest.plan, repository)
+    refuse_changed_evidence(session, rest.plan, repository, documents=here)
     passed_over = _passed_over(run.heading.command)
     refuse_new_findings(session, rest.plan, live, repository, fleet, passed_over=passed_over)
     _say_what_is_not_edited(session, run)

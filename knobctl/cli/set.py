@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from knobctl.cli.attaching import attach, evidence_option
 from knobctl.cli.changing import Place, Request, change_tenant, place_of, place_options, subject_of
 from knobctl.cli.choosing import answer_errors
 from knobctl.cli.completing import complete_assignments
@@ -17,6 +18,7 @@ from knobctl.cli.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from knobctl.errors import ExitCode
     from knobctl.knobs import KnobValue
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     shell_complete=complete_assignments,
 )
 @place_options
+@evidence_option
 @consent_options
 @common_options(engine=True)
 def command(
@@ -40,6 +43,7 @@ def command(
     assignments: tuple[str, ...],
     file: bool,
     also_file: bool,
+    evidence: tuple[Path, ...],
     yes: bool,
     reason: str | None,
     ticket: str | None,
@@ -55,6 +59,8 @@ def command(
     require_consent(yes=yes, what="set")
     with Session(settings, engine=place is not Place.FILE) as session:
         subject = subject_of(session, tenant, place)
+        for note in attach(session, subject.repository, evidence, {tenant}):
+            session.notice(note)
         catalogue = session.catalogue
         literals = read_assignments(assignments, catalogue)
         values, report = judge_literals(tenant, literals, catalogue)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from knobctl.changes.audit_reasons import with_acknowledged
@@ -11,6 +12,7 @@ from knobctl.changes.file_edits import prove_edits
 from knobctl.changes.news import Begun, Halted
 from knobctl.changes.tenant_proposal import Carried, TenantProposal
 from knobctl.changes.witness import event_of
+from knobctl.cli.attaching import attach
 from knobctl.cli.changing import Place, Request, proposed
 from knobctl.cli.push_options import PushOptions
 from knobctl.cli.stopping import Stopping
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from knobctl.changes.news import News
     from knobctl.changes.outcomes import TenantOutcome
+    from knobctl.changes.single import Subject
     from knobctl.changes.tenant_proposal import Acknowledged, Wanted
     from knobctl.changes.witness import Witness
     from knobctl.cli.session import Session
@@ -35,7 +38,7 @@ COMMAND: Final = "tui"
 
 def propose(session: Session, wanted: Wanted) -> TenantProposal:
     """Check, plan and judge what a tenant's set shall become; nothing is written."""
-    subject = wanted.subject
+    subject, notes = _with_evidence(session, wanted)
     both = wanted.with_file and subject.document is not None
     request = Request(
         command=COMMAND,
@@ -53,8 +56,18 @@ def propose(session: Session, wanted: Wanted) -> TenantProposal:
         proposal=proposal,
         reports=tuple(reports),
         refusals=verdict.refusals,
-        notes=tuple(unnamed_fleets(subject.repository, documents, subject.fleet)),
+        notes=(*notes, *unnamed_fleets(subject.repository, documents, subject.fleet)),
     )
+
+
+def _with_evidence(session: Session, wanted: Wanted) -> tuple[Subject, list[str]]:
+    """The tenant in a repository to which the evidence is attached, and what there is to say of it."""
+    subject = wanted.subject
+    if not wanted.evidence:
+        return subject, []
+    repository = replace(subject.repository)
+    notes = attach(session, repository, [Path(one) for one in wanted.evidence], {subject.tenant})
+    return replace(subject, repository=repository), notes
 
 
 def carry(

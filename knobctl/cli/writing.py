@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from knobctl.changes.apply import OnConflict, Push, apply_plan
+from knobctl.changes.audit_reasons import with_evidence
 from knobctl.changes.guards import judge, read_allowances
 from knobctl.changes.journal import SETTLED
 from knobctl.changes.outcomes import Outcome, exit_code, tally
@@ -155,7 +156,10 @@ def _write(session: Session, attempt: Attempt, onlooker: Onlooker) -> _Written:
         way = Push(
             engine=session.engine,
             catalogue=session.catalogue,
-            reason=attempt.verdict.reason(options.reason, options.ticket),
+            reason=with_evidence(
+                attempt.verdict.reason(options.reason, options.ticket),
+                (said for one in proposal.plan.changing for said in one.evidence),
+            ),
             pause=time.sleep,
             journal=journal,
             sent=going_on.rest.sent if going_on else {},

@@ -53,6 +53,10 @@ class Gathered:
         """Of the names and bytes of everything that was counted, in its order."""
         return self._whole.digest()
 
+    def has(self, name: str) -> bool:
+        """Whether a file was counted."""
+        return name in self._digests
+
     def count(self, name: str) -> None:
         """Read a file ahead.
 

@@ -125,7 +125,7 @@ class Document:
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """The files that a tenant names as evidence, in its order."""
+        """The files that a tenant or layer names as evidence, in its order."""
         named = self.value.get("evidence")
         return tuple(map(str, named)) if isinstance(named, list) else ()
 

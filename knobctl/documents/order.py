@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 KEY_ORDER: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.TENANT: ("tenant", "version", "labels", "owner", "layers", "evidence", "knobs"),
-    Kind.LAYER: ("layer", "version", "labels", "owner", "knobs"),
+    Kind.LAYER: ("layer", "version", "labels", "owner", "evidence", "knobs"),
     Kind.POLICY: (
         *("policy", "version", "title", "severity", "when", "each", "trigger", "reads", "at"),
         *("message", "hint", "examples"),

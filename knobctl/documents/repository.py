@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from knobctl.documents.globs import matcher
 from knobctl.documents.layers import resolve
@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from knobctl.knobs import Catalogue, KnobValue
 
 STDIN: Final = "<stdin>"
+
+
+class Attached(NamedTuple):
+    """A file of evidence that no document names: somebody attached it to this run."""
+
+    path: str
+    """As it is shown: inside the repository relative to its root, else as it was typed."""
+    file: Path
 
 
 @dataclass(eq=False)
@@ -73,7 +81,19 @@ class Repository:
     """Sources that this revision and the working folder have alike, and whose documents are the same ones."""
     filing: Filing | None = None
     """What the index knows of its files; None where there is none."""
+    attached: tuple[Attached, ...] = ()
+    """Evidence beside what documents name."""
+    evidence_then: dict[str, bytes | None] = field(default_factory=dict)
+    """Of a revision, the files of evidence that are others in the working folder; None for one that it had not."""
+    whole: Repository | None = None
+    """The repository of which this is the part about one tenant; None where it is no part."""
 
+    _shared_evidence: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    """By the layers of a tenant, what bears on it besides what it names."""
+    _takers: dict[str, set[str]] = field(default_factory=dict)
+    """By layer, the tenants that take it."""
+    _named: dict[str, list[Document]] = field(default_factory=dict)
+    """By tenant, its documents, whether others stand in for them or not."""
     _layered: dict[tuple[str, ...], dict[str, KnobValue]] = field(default_factory=dict)
     """By the layers of a tenant, what they come to."""
     _layers: dict[str, Document] = field(default_factory=dict)
@@ -171,6 +191,43 @@ class Repository:
         """The layers that a tenant names and that exist, in its order, each once."""
         found = map(self._layers.get, dict.fromkeys(tenant.layers))
         return [layer for layer in found if layer is not None]
+
+    def evidence_of(self, tenant: Document) -> tuple[str, ...]:
+        """The files of evidence that bear on a tenant: what it names, what its layers name, what is attached."""
+        if not (tenant.layers or self.attached):
+            return tenant.evidence
+        shared = self._shared_evidence.get(tenant.layers)
+        if shared is None:
+            named = [path for layer in self.layers_of(tenant) for path in layer.evidence]
+            shared = (*named, *(one.path for one in self.attached))
+            self._shared_evidence[tenant.layers] = shared
+        return tuple(dict.fromkeys((*tenant.evidence, *shared))) if shared else tenant.evidence
+
+    @property
+    def evidence(self) -> Collection[str]:
+        """The files of evidence that documents name."""
+        documents = (*self.of_kind(Kind.TENANT), *self.of_kind(Kind.LAYER))
+        return {path for document in documents for path in document.evidence}
+
+    def attach(self, files: Iterable[Attached]) -> None:
+        """Take evidence that no document names."""
+        self.attached = (*self.attached, *files)
+        self._shared_evidence = {}
+
+    def takers(self, layer: str) -> Collection[str]:
+        """The tenants, judged or not, that take a layer."""
+        if not self._takers:
+            for tenant in (self.whole or self).of_kind(Kind.TENANT):
+                for name in tenant.layers:
+                    self._takers.setdefault(name, set()).add(tenant.name)
+        return self._takers.get(layer, ())
+
+    def documents_of(self, tenant: str) -> Sequence[Document]:
+        """The documents of a tenant, whether others stand in for them or not."""
+        if not self._named:
+            for document in (self.whole or self).of_kind(Kind.TENANT):
+                self._named.setdefault(document.name, []).append(document)
+        return self._named.get(tenant, ())
 
     def layers_unlike(self, other: Repository) -> frozenset[str]:
         """The names of the layers that another state of the repository does not have just so."""

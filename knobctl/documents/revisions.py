@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final, Self
 
 from knobctl.documents.blobs import blob_id
 from knobctl.documents.git import USUAL
+from knobctl.documents.model import Kind
 from knobctl.documents.reader import MAX_BYTES
-from knobctl.documents.sources import SUFFIXES
+from knobctl.documents.sources import SUFFIXES, read_enclosed
 from knobctl.errors import InputError, UsageError
 from knobctl.text import count, visible
 
@@ -129,6 +130,11 @@ class GitTree:
             return False
         raw = text.encoded(text.text)
         return blob_id(raw, digits=len(blob)) == blob
+
+    def holds(self, name: str, raw: bytes | None) -> bool:
+        """Whether the revision's file of a name holds these bytes."""
+        blob = self._blobs.get(name)
+        return bool(blob) and raw is not None and blob_id(raw, digits=len(blob or "")) == blob
 
     def close(self) -> None:
         """End the Git process that reads files."""
@@ -273,7 +279,27 @@ def open_base(  # noqa: PLR0913  each is one thing that only the caller knows
             )
             base = opened(tree, repository)
         base.revision, base.prefix = revision, tree.prefix
+        base.evidence_then = _evidence_then(base, tree)
         return base
+
+
+def _evidence_then(base: Repository, tree: GitTree) -> dict[str, bytes | None]:
+    """The files of evidence that documents of a revision name and that are others in the working folder."""
+    documents = (*base.of_kind(Kind.TENANT), *base.of_kind(Kind.LAYER))
+    found: dict[str, bytes | None] = {}
+    for path in dict.fromkeys(path for one in documents for path in one.evidence):
+        if tree.kind(path) != "file":
+            found[path] = None
+        elif not tree.holds(path, _now(base, path)):
+            found[path] = tree.read(path)
+    return found
+
+
+def _now(base: Repository, path: str) -> bytes | None:
+    try:
+        return read_enclosed(base.root, path)
+    except OSError:
+        return None
 
 
 def standing_at(folder: Path, git: Git = USUAL) -> str:

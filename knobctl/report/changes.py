@@ -10,6 +10,7 @@ from knobctl.changes.diff import Change, Op, resets_first
 from knobctl.changes.paths import PathStyle, spell
 from knobctl.engine.interface import NEVER_WRITTEN
 from knobctl.report.ages import ago
+from knobctl.report.carried_evidence import evidence_json, evidence_lines
 from knobctl.text import count, spelled, visible
 
 if TYPE_CHECKING:
@@ -73,9 +74,8 @@ def _tenant_lines(diff: TenantDiff, now: datetime, colored: bool, style: PathSty
     lines = [f"{name}  {before} -> {visible(diff.after)}"]
     if diff.live and diff.live.unknown:
         lines.append(unknown_words(diff.live.unknown))
-    return lines + change_lines(
-        diff.changes, effective=diff.effective, colored=colored, style=style
-    )
+    lines += change_lines(diff.changes, effective=diff.effective, colored=colored, style=style)
+    return lines + evidence_lines(diff.evidence)
 
 
 def unknown_words(names: Iterable[str]) -> str:
@@ -197,6 +197,7 @@ def changes_json(
                     if not change.is_of_default
                 ],
                 "changes": [change.as_json(style) for change in diff.changes],
+                **({"evidence": evidence_json(diff.evidence)} if diff.evidence else {}),
             }
             for diff in diffs
         ],

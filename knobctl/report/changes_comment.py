@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from knobctl.changes.paths import PathStyle
+from knobctl.report.carried_evidence import evidence_section
 from knobctl.report.changes import change_summary
 from knobctl.report.comment import comment
 from knobctl.report.folding import listed
@@ -43,8 +44,9 @@ def diff_comment(
         head.append(removed_words(removed))
     sections = [
         changes_section(
-            ((diff.tenant, diff.changes, diff.effective) for diff in diffs), share=0.7, style=style
+            ((diff.tenant, diff.changes, diff.effective) for diff in diffs), share=0.6, style=style
         ),
+        evidence_section(((diff.tenant, diff.evidence) for diff in diffs), share=0.1),
         reach_section(diffs, share=0.3),
     ]
     return comment("diff", "\n\n".join(head), sections, full="knobctl diff --output json=FILE")
@@ -83,7 +85,8 @@ def plan_comment(
     if limits:
         head.append("Limits: " + "; ".join(map(prose, limits)))
     sections = [
-        changes_section(((diff.tenant, diff.changes, diff.effective) for diff in diffs), share=0.4),
+        changes_section(((diff.tenant, diff.changes, diff.effective) for diff in diffs), share=0.3),
+        evidence_section(((diff.tenant, diff.evidence) for diff in diffs), share=0.1),
         *findings_sections(answer),
         reach_section(diffs, share=0.1),
         *folded_sections(answer),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from knobctl.errors import ExitCode
 from knobctl.report.adopted import adopted_text
+from knobctl.report.carried_evidence import evidence_section
 from knobctl.report.changes import change_summary
 from knobctl.report.changes_comment import removed_words
 from knobctl.report.comment import comment
@@ -77,5 +78,6 @@ def _changes(answer: FindingsAnswer) -> list[Section]:
         changes_section(
             ((diff.tenant, diff.changes, diff.effective) for diff in answer.changes), share=0.2
         ),
+        evidence_section(((diff.tenant, diff.evidence) for diff in answer.changes), share=0.05),
         reach_section(answer.changes, share=0.1),
     ]

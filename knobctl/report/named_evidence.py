@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from knobctl.checks.evidence_files import NoEvidence
 from knobctl.checks.evidence_record import measured_for
+from knobctl.checks.evidences import speaks_for
 from knobctl.text import count, spelled
 
 if TYPE_CHECKING:
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
 
 
 def named_evidence_words(
-    knob: Knob, value: KnobValue, tenant: str, files: Iterable[Evidence | NoEvidence]
+    knob: Knob,
+    value: KnobValue,
+    tenant: str,
+    layers: tuple[str, ...],
+    files: Iterable[Evidence | NoEvidence],
 ) -> Iterator[str]:
     """Say file by file what was measured of a knob, and whether that is the value at hand.
 
@@ -24,12 +29,13 @@ def named_evidence_words(
         knob: The knob.
         value: What would be in force.
         tenant: Whose value it is.
+        layers: That it takes.
         files: What the tenant's document names as evidence.
     """
     for one in files:
         if isinstance(one, NoEvidence):
             yield f"{one.path}: {one.why}"
-        elif tenant not in one.record.measured_tenants:
+        elif not speaks_for(one.record, layers, tenant):
             yield f"{one.path}: it was measured for {measured_for(one.record)}"
         elif knob.name not in one.record.knobs:
             yield f"{one.path} did not measure it"

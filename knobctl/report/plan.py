@@ -8,6 +8,7 @@ import click
 
 from knobctl.changes.diff import Op
 from knobctl.changes.guards import NUMBERS
+from knobctl.report.carried_evidence import evidence_lines
 from knobctl.report.changes import change_lines, unknown_words
 from knobctl.report.folding import MOST_SHOWN, alike, listed
 from knobctl.text import count, visible
@@ -97,8 +98,18 @@ def _many_lines(
         names = listed([each.tenant for each in group])
         yield click.style(names, bold=True) if colored else names
         yield from change_lines(one.changes, effective=None, colored=colored)
+        yield from _shared_evidence(group)
     if left := sum(map(len, groups[MOST_SHOWN:])):
         yield f"and {count(left, 'more tenant')}; -v shows each"
+
+
+def _shared_evidence(group: Sequence[TenantPlan]) -> list[str]:
+    """What the same changes of several tenants carry; where each has its own, how many have some."""
+    first = group[0].evidence
+    if all(one.evidence == first for one in group):
+        return evidence_lines(first)
+    carrying = sum(any(said.statement for said in one.evidence) for one in group)
+    return [f"  evidence  {carrying:,} of these {len(group):,} carry some; -v shows it"]
 
 
 def _tenant_lines(tenant: TenantPlan, effective: Effective | None, colored: bool) -> list[str]:
@@ -110,7 +121,8 @@ def _tenant_lines(tenant: TenantPlan, effective: Effective | None, colored: bool
     lines = [f"{name}  {base}{source}"]
     if tenant.unknown:
         lines.append(unknown_words(tenant.unknown))
-    return lines + change_lines(tenant.changes, effective=effective, colored=colored)
+    lines += change_lines(tenant.changes, effective=effective, colored=colored)
+    return lines + evidence_lines(tenant.evidence)
 
 
 def plan_counts(plan: Plan, report: Report | None) -> dict[str, int]:

@@ -25,6 +25,7 @@ def push_commands(  # noqa: PLR0913  all that a command line names
     ticket: str | None,
     allowances: Sequence[str],
     place: str,
+    evidence: Sequence[str] = (),
 ) -> str:
     """Write the command lines that come to the same set and the same file, joined by `&&`.
 
@@ -37,9 +38,11 @@ def push_commands(  # noqa: PLR0913  all that a command line names
         ticket: The ticket, if one was named.
         allowances: What is acknowledged, as `--allow` names it.
         place: The options that lead to the same engine, to be appended.
+        evidence: Files of evidence that are attached.
     """
     also = " --also-file" if wish else ""
     said = _said(reason, ticket, allowances)
+    said += "".join(f" --evidence {shlex.quote(one)}" for one in evidence)
     name = shlex.quote(tenant)
     written = [
         _assignment(one.knob, literals.get(one.knob) or spelled(one.after))

@@ -681,8 +681,8 @@ ACTIONS: Final = (
     Action(
         id="evidence",
         title="evidence",
-        help="Look at a file of recorded scores.",
-        places=(LAB,),
+        help="Look at a file of recorded scores; in a plan attach a file of evidence, again takes it away.",
+        places=(LAB, PLAN),
         command="evidence",
         argument="file",
         footer=False,

@@ -223,18 +223,20 @@ class TenantJudge:
 
     @cached_property
     def _evidences(self) -> Sequence[Evidence | NoEvidence]:
-        """What the tenant's document names as evidence, read once."""
-        from knobctl.checks.evidence_rules import Evidences
+        """What the tenant's document and its layers name as evidence, read once."""
+        from knobctl.checks.evidences import Evidences
 
         document = self.subject.document
-        if document is None or not document.evidence:
+        if document is None or not self.subject.repository.evidence_of(document):
             return ()
-        return Evidences(self.subject.repository.root, self.catalogue).of(document)
+        return Evidences(self.subject.repository).of(document)
 
     def evidence(self, judgement: Judgement, knob: Knob) -> list[str]:
         """What the evidence that the tenant names says of the draft's value of a knob."""
         value = self.catalogue.effective(judgement.understood.desired)[knob.name]
-        named = named_evidence_words(knob, value, self.subject.tenant, self._evidences)
+        document = self.subject.document
+        layers = document.layers if document else ()
+        named = named_evidence_words(knob, value, self.subject.tenant, layers, self._evidences)
         return [*self._recorded_words(judgement, knob), *named]
 
     @cached_property

@@ -7,6 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from knobctl.changes.tenant_proposal import Wanted
+from knobctl.report.carried_evidence import evidence_words
 from knobctl.text import count
 from knobctl.tui import plan_view
 from knobctl.tui.concerns import Concern, Kind, as_said, concerns_of
@@ -42,7 +43,14 @@ class Planned:
     catalogue: Catalogue
 
 
-def plan_of(workplace: Workplace, draft: Draft, arming: Arming, *, with_file: bool) -> Planned:
+def plan_of(
+    workplace: Workplace,
+    draft: Draft,
+    arming: Arming,
+    *,
+    with_file: bool,
+    evidence: tuple[str, ...] = (),
+) -> Planned:
     """Read what the files and the engine hold now, lay the draft over it, and judge that.
 
     Args:
@@ -50,6 +58,7 @@ def plan_of(workplace: Workplace, draft: Draft, arming: Arming, *, with_file: bo
         draft: What the tenant's set shall become.
         arming: Says why, and the ticket.
         with_file: Whether the tenant's file is edited too.
+        evidence: Files of evidence that are attached.
     """
     subject, live = workplace.subject(draft.tenant), workplace.read(draft.tenant)
     read_at, catalogue = workplace.now(), subject.repository.catalogue
@@ -63,6 +72,7 @@ def plan_of(workplace: Workplace, draft: Draft, arming: Arming, *, with_file: bo
         with_file=with_file,
         reason=arming.reason,
         ticket=arming.ticket,
+        evidence=evidence,
     )
     found = workplace.propose(wanted)
     concerns = concerns_of(found, seen.due, seen.understood)
@@ -97,6 +107,7 @@ def plan_lines(
     others = (one for one in planned.concerns if one.knob is None)
     return [
         *_changing(planned, acknowledged, now),
+        *_evidence(planned, width),
         *_staying(planned, unfolded=unfolded),
         *(_concern(one, acknowledged, width) for one in others),
     ]
@@ -112,6 +123,13 @@ def _changing(planned: Planned, acknowledged: Collection[Concern], now: datetime
         sign, meaning = plan_view.SIGNS[one.cause]
         text = line((f"{box} ", role), *table.row(number, (sign, meaning), meaning))
         yield Line(text, due=one, concern=concern)
+
+
+def _evidence(planned: Planned, width: int) -> Iterator[Line]:
+    """What the evidence that the change carries says, as the commands say it."""
+    for one in evidence_words(planned.found.evidence):
+        first, *rest = _wrapped(f"evidence  {one}", width)
+        yield Line(lines(line(f"    {first}"), *(line(f"              {each}") for each in rest)))
 
 
 def _staying(planned: Planned, *, unfolded: bool) -> Iterator[Line]:

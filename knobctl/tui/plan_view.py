@@ -216,6 +216,7 @@ def twin(found: TenantProposal, allowances: Sequence[str], place: str) -> str:
         ticket=found.wanted.ticket,
         allowances=allowances,
         place=place,
+        evidence=found.wanted.evidence,
     )
 
 

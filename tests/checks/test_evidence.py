@@ -13,9 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knobctl.checks.evidence_files import Evidence, NoEvidence, read_evidence
+from knobctl.checks.evidence_files import Evidence, NoEvidence
 from knobctl.checks.evidence_record import Corpus, Kind, Record
-from knobctl.checks.evidence_rules import Evidences, Moved, demand_of, evidence_findings
+from knobctl.checks.evidence_rules import Asked, Moved, demand_of, evidence_findings
+from knobctl.checks.evidences import Evidences
+from knobctl.documents.repository import Repository
+from knobctl.documents.settings import RepositorySettings
 from knobctl.finding import Severity
 from knobctl.knobs import load_catalogue
 from tests.checks.documents import repository
@@ -67,6 +70,11 @@ def write(inside: Inside, content: object = None, *, fleet: str = FLEET, named: 
     )
     if content is not None:
         inside.write(FILE, content if isinstance(content, str) else json.dumps(content))
+
+
+def read(folder: Path, path: str) -> Evidence | NoEvidence:
+    """One file of a repository, as its documents would name it."""
+    return Evidences(Repository(folder, CATALOGUE, RepositorySettings())).read(path)
 
 
 def found(inside: Inside, *options: str) -> list[dict[str, Any]]:
@@ -189,8 +197,9 @@ def test_nothing_outside_the_repository_is_read(inside: Inside, tmp_path: Path) 
         (one,) = found(inside)
         assert "a link is not followed" in one["message"]
     for path in ("../outside/acme.json", "/etc/passwd", "a//b", "", "a/../../x", "x\0y"):
-        read = read_evidence(inside.folder, path, CATALOGUE)
-        assert read == NoEvidence(path, "the path leads outside the repository")
+        assert read(inside.folder, path) == NoEvidence(
+            path, "the path leads outside the repository"
+        )
 
 
 def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
@@ -198,9 +207,9 @@ def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder", "nothing", "pipe/x"):
-        assert isinstance(read_evidence(tmp_path, name, CATALOGUE), NoEvidence)
+        assert isinstance(read(tmp_path, name), NoEvidence)
     (tmp_path / "real.json").write_text(json.dumps(evidence()), encoding="utf-8")
-    assert isinstance(read_evidence(tmp_path, "real.json", CATALOGUE), Evidence)
+    assert isinstance(read(tmp_path, "real.json"), Evidence)
 
 
 @pytest.mark.parametrize(("severity", "code"), [("error", 4), ("warning", 5), ("info", 0)])
@@ -354,7 +363,7 @@ def test_it_holds_exactly_where_every_bound_does(
     assert demand
     assert demand.severity is Severity.ERROR
     today = date(2026, 11, 29)
-    files = Evidences(one.root, CATALOGUE)
+    files = Evidences(one)
     files.know(
         Evidence(
             "e",
@@ -370,7 +379,7 @@ def test_it_holds_exactly_where_every_bound_does(
         )
     )
     moved = Moved(one.effective(one.tenants[0]), CATALOGUE.defaults)
-    findings = list(evidence_findings(moved, demand, files, today))
+    findings = list(evidence_findings(moved, demand, Asked(files, today)))
     holds = (
         (most is None or age <= most)
         and (fewest is None or questions >= fewest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import rfc8785
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knobctl.canonical import NoCanonicalFormError
-from knobctl.checks.evidence_files import Evidence, NoEvidence, read_evidence
+from knobctl.checks.evidence_files import Evidence, NoEvidence, evidence_in
 from knobctl.checks.evidence_record import (
     Corpus,
     Estimate,
@@ -29,9 +29,6 @@ from knobctl.checks.evidence_record import (
 )
 from knobctl.knobs import load_catalogue
 from tests.cli.outputs import faults_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CATALOGUE = load_catalogue()
 SCHEMA = "evidence.v1.schema.json"
@@ -60,11 +57,10 @@ RECORD = Record(
 SAMPLE = Sample(tenants=("acme", "bolt"), layer="enterprise", of=40, seed=7)
 
 
-def test_what_is_written_is_read_back_and_its_schema_accepts_it(tmp_path: Path) -> None:
-    """Through a file, as a repository holds it."""
-    (tmp_path / "e.json").write_bytes(record_bytes(RECORD))
+def test_what_is_written_is_read_back_and_its_schema_accepts_it() -> None:
+    """To the last part."""
     assert faults_of(json.loads(record_bytes(RECORD)), SCHEMA) == []
-    assert read_evidence(tmp_path, "e.json", CATALOGUE) == Evidence("e.json", RECORD)
+    assert evidence_in(record_bytes(RECORD), "e.json", CATALOGUE) == Evidence("e.json", RECORD)
 
 
 def test_a_sample_is_of_no_single_tenant() -> None:
@@ -96,7 +92,7 @@ def test_the_digest_is_that_of_the_canonical_form_without_it() -> None:
         {"digest": "0" * 64},
     ],
 )
-def test_a_record_that_was_changed_is_no_evidence(tmp_path: Path, tampered: dict[str, Any]) -> None:
+def test_a_record_that_was_changed_is_no_evidence(tampered: dict[str, Any]) -> None:
     """Whatever was changed: added, taken away, made better."""
     document = json.loads(record_bytes(RECORD))
     for name, part in tampered.items():
@@ -106,8 +102,7 @@ def test_a_record_that_was_changed_is_no_evidence(tmp_path: Path, tampered: dict
             document[name] |= part
         else:
             document[name] = part
-    (tmp_path / "e.json").write_text(json.dumps(document))
-    read = read_evidence(tmp_path, "e.json", CATALOGUE)
+    read = evidence_in(json.dumps(document).encode(), "e.json", CATALOGUE)
     assert isinstance(read, NoEvidence)
     assert "it was changed after it was made" in read.why
 

@@ -240,7 +240,7 @@ severity: warning
 trigger: change
 when: >-
   fleet.fleet == 'prod' && fleet.limits.max_tenants == 5 && owner == 'me' && tenant == 'acme'
-  && evidence == ['evidence/a.json'] && today > '2026-01-01' && live.rrf_k == 7 && labels.tier == 'x'
+  && evidence.exists(e, e.path == 'evidence/a.json' && e.figures.lost.high > 0.02 && e.fits) && today > '2026-01-01' && live.rrf_k == 7 && labels.tier == 'x'
   && changed.rrf_k.before == 7 && changed.rrf_k.after == 10 && knobs.rrf_k == 10
   && effective.rrf_k == 10 && reach.vector_depth == 2 && reach.without_recency.vector_depth > 2
   && reach.vector_alone.vector_ceiling == 1.0
@@ -252,7 +252,7 @@ examples:
       labels: {tier: x}
       owner: me
       tenant: acme
-      evidence: [evidence/a.json]
+      evidence: [b.json, {path: evidence/a.json, figures: {lost: {high: 0.03}}}]
       fleet: {fleet: prod, limits: {max_tenants: 5}}
       today: 2026-03-01
   pass:

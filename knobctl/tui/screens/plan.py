@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from knobctl.errors import UsageError
 from knobctl.text import count, spelled
 from knobctl.tui import plan_lines
 from knobctl.tui.actions import PLAN, bindings_of
@@ -51,6 +52,8 @@ class PlanScreen(Place):
         self._acknowledged: frozenset[Concern] = frozenset()
         self._lines: list[Line] = []
         self._with_file = True
+        self._evidence: tuple[str, ...] = ()
+        """Files that are attached, as they were typed."""
         self._unfolded = False
         self._gone: str | None = None
         """Why there is no plan, where the engine or the documents could not be read."""
@@ -105,13 +108,15 @@ class PlanScreen(Place):
         self._waits += 1
         self._planned = None
         workplace, arming = self.workplace, self.knobctl.arming
-        draft, with_file = self.draft, self._with_file
+        draft, with_file, evidence = self.draft, self._with_file, self._evidence
         self.query_one("#about", Words).update(
             line(("PUSH PLAN  ", "strong"), self.tenant, "  reading the engine ...")
         )
         self.ask(
             "plan",
-            lambda: plan_lines.plan_of(workplace, draft, arming, with_file=with_file),
+            lambda: plan_lines.plan_of(
+                workplace, draft, arming, with_file=with_file, evidence=evidence
+            ),
             self._show,
             failed=self._not_planned,
         )
@@ -348,6 +353,16 @@ class PlanScreen(Place):
     def action_file(self) -> None:
         """Say whether the tenant's file is edited too."""
         self._with_file = not self._with_file
+        self._plan()
+
+    def action_evidence(self, file: str = "") -> None:
+        """Attach a file of evidence that no document names, or take it away again."""
+        if not file:
+            raise UsageError("which file?", hint=":evidence FILE attaches it; again takes it away")
+        attached = dict.fromkeys((*self._evidence, file))
+        if file in self._evidence:
+            del attached[file]
+        self._evidence = tuple(attached)
         self._plan()
 
     def action_unchanged(self) -> None:
