@@ -37,6 +37,7 @@ COMMANDS: Final[dict[str, str]] = {
     "diagnose": "Explain an answer: which floor bound, and what to change",
     "bench": "What floors refuse, on real questions: harvest, replay, judge, sweep",
     "calibrate": "How near off-topic questions come to a corpus, and what a cosine means",
+    "simulate": "What another set would do to questions, before it is written",
     "impact": "Who follows a platform default and would change with it",
     "policy": "The policies in force, what they say, and their examples",
     "schema": "Print the JSON Schemas and what derives from them",

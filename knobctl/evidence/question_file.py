@@ -6,8 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from knobctl.errors import InputError
-from knobctl.evidence.harvest.asked import SOURCES, Question
+from knobctl.evidence.harvest.asked import SOURCES, Question, question_id
 from knobctl.evidence.harvest.harvesting import HeldOut
+from knobctl.evidence.judged_files import json_rows, lines_of
 from knobctl.text import visible
 
 if TYPE_CHECKING:
@@ -42,6 +43,22 @@ def read_questions(path: Path) -> list[Question]:
     except OSError as error:
         raise InputError(f"{visible(str(path))} cannot be read: {error.strerror}") from error
     return [*held.questions.values()]
+
+
+def read_tags(path: Path) -> dict[str, tuple[str, ...]]:
+    """Read the tags of a held-out set: what a line has under `tags`, by question id; others have none.
+
+    Raises:
+        InputError: If it cannot be read, or tags are no list of texts: naming the line.
+    """
+    found: dict[str, dict[str, None]] = {}
+    for number, row in json_rows(lines_of(path), path):
+        tags, question = row.get("tags", []), row.get("question")
+        if not isinstance(tags, list) or not all(isinstance(one, str) and one for one in tags):
+            raise InputError(f"{visible(str(path))}:{number}: tags must be a list of texts")
+        if tags and isinstance(question, str):
+            found.setdefault(question_id(question), {}).update(dict.fromkeys(tags))
+    return {id_: tuple(tags) for id_, tags in found.items()}
 
 
 def _question(raw: bytes, place: str) -> Question:

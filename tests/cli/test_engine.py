@@ -179,7 +179,7 @@ def test_a_stop_waits_for_balancers_where_it_is_told_to(tmp_path: Path) -> None:
 
 def test_the_base_install_serves_knobs(knobctl: Knobctl) -> None:
     """Without what the extras bring: knobs, probes and health; retrieval says what to install."""
-    extras = "numpy onnxruntime tantivy tokenizers usearch sqlalchemy psycopg alembic pymilvus grpc"
+    extras = "ir_measures numpy onnxruntime tantivy tokenizers usearch sqlalchemy psycopg alembic pymilvus grpc"
     absent = f"import sys; sys.modules |= dict.fromkeys({extras.split()}); {MAIN}"
     store = ["--store", "embedded:h.db"]
     token = knobctl(
