@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from knobctl.engine.evaluating import evaluated_under
 from knobctl.errors import EngineError, InputError
 from knobctl.evidence.recording import Corpus
 from knobctl.evidence.replaying import AT_ONCE, corpus_digest
@@ -166,10 +167,7 @@ def _evaluations(
         "queries": [question.question for question, _ in batch],
         "topK": _ALL if is_looked_for else _BEST,
     }
-    return [
-        both.engine.evaluate(both.tenant, {**request, "config": one})["evaluations"]
-        for one in both.configs
-    ]
+    return evaluated_under(both.engine, both.tenant, both.configs, request)
 
 
 def _pair(
