@@ -1,15 +1,22 @@
 """Planning a large repository against `git status` on the same tree: all but the engine's own answers.
 
-Run: python -m tests.benchmarks.plan [TENANTS ...]
+Run: python -m tests.benchmarks.plan [--keep FOLDER] [TENANTS ...]
 
 One tenant in a hundred is edited after the index was made; its files are read anew in every round. The
 engine is served by a process of its own. What it takes to answer is measured with a bare client that
-fetches the same pages and drops them, in turn with the plan and with Git. Two fleets: one with some hundred
-different sets, as fleets are, and one in which nearly no two tenants have the same.
+fetches the same pages and drops them. Two fleets: one with some hundred different sets, as fleets are, and
+one in which nearly no two tenants have the same.
+
+What is our own is a difference of two times that are each ten times as long, and an engine is half as quick
+again in one minute as in another. So each plan is set against the bare client just before it and just after
+it, whose mean has no part in a machine that grows quicker or slower, and what is told is the median of those
+differences, with the half of them that lies around it: where that is wide, the machine was not quiet. The
+fleets can be kept in a folder: to make them takes longer than to measure, and leaves the disk at work.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import statistics
@@ -17,6 +24,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,12 +36,14 @@ from tests.benchmarks.serving import served
 from tests.benchmarks.timing import line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 SIZES = (1_000, 10_000, 100_000)
 KINDS = 500
 """So many different sets a usual fleet has."""
-ROUNDS = 5
+ROUNDS = 7
+STATUS_A_ROUND = 3
+"""So often Git is asked in each: it takes a thirtieth of the rest."""
 LIMIT = 5.0
 """Times `git status`, at the largest size: of a small repository most is the start of the interpreter."""
 GROWTH = 1.1
@@ -54,15 +65,16 @@ def repository(root: Path, count: int, kinds: int) -> list[Path]:
             + yaml.safe_dump({"knobs": knobs_of(number % kinds)}, sort_keys=False)
         )
         paths.append(path)
-    for arguments in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "fleet")):
+    for arguments in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "fleet"), ("gc", "-q")):
         git(root, *arguments)
     return paths
 
 
 def git(root: Path, *arguments: str) -> None:
-    """Run Git."""
-    name = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    subprocess.run(["git", "-C", root, *name, *arguments], check=True, stdout=subprocess.DEVNULL)
+    """Run Git, which does nothing behind anybody's back."""
+    settings = ("user.name=a", "user.email=a@example.com", "gc.auto=0")
+    given = [word for setting in settings for word in ("-c", setting)]
+    subprocess.run(["git", "-C", root, *given, *arguments], check=True, stdout=subprocess.DEVNULL)
 
 
 def run(command: Sequence[str], root: Path, environment: Mapping[str, str]) -> tuple[str, float]:
@@ -78,27 +90,54 @@ def run(command: Sequence[str], root: Path, environment: Mapping[str, str]) -> t
     return said.partition("\n")[0], usage.ru_maxrss / 1024
 
 
+def made(folder: Path, count: int, kinds: int) -> None:
+    """Make an engine's store and a repository of the same sets."""
+    for left in folder.iterdir():  # by a run that did not come to its end
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    filled(f"embedded:{folder / 'engine.db'}", count, kinds)
+    repository(folder / "repository", count, kinds)
+
+
+def edit(root: Path, count: int) -> None:
+    """Change one tenant in a hundred; in a tree that was measured before, they are."""
+    for number in range(0, count, 100):
+        path = root / "tenants" / f"{number // A_FOLDER:03}" / f"tenant-{number:06}.yaml"
+        path.write_text(path.read_text().replace("mmr_lambda: 0.7", "mmr_lambda: 0.6"))
+
+
+def replace(folder: Path, by: Path) -> None:
+    """Let a folder hold what another one holds."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(by, folder)
+
+
 def measure(folder: Path, count: int, kinds: int) -> float:
     """Print what one fleet takes; gives the seconds of our own."""
-    store, root, cache = f"embedded:{folder / 'engine.db'}", folder / "repository", folder / "cache"
-    filled(store, count, kinds)
-    paths = repository(root, count, kinds)
-    with served(store) as (url, token):
+    root, cache, kept = folder / "repository", folder / "cache", folder / "kept"
+    if not kept.exists():
+        made(folder, count, kinds)
+        kept.mkdir()
+    with served(f"embedded:{folder / 'engine.db'}") as (url, token):
         (folder / "token").write_text(token)
         (folder / "token").chmod(0o600)
         plan = [str(Path(sys.executable).parent / "knobctl"), "plan", "--engine", url]
         plan += ["--token-file", str(folder / "token")]
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "XDG_CACHE_HOME": str(cache)}
+        # Of a fleet that was kept, the index too: it is made anew if the program is another one by now.
+        git(root, "checkout", "-q", ".")
+        git(root, "status", "--short")
+        replace(cache, kept)
         run(plan, root, environment)
-        shutil.copytree(cache, folder / "kept")
-        for path in paths[::100]:
-            path.write_text(path.read_text().replace("mmr_lambda: 0.7", "mmr_lambda: 0.6"))
+        replace(kept, cache)
+        edit(root, count)
+        os.sync()
         taken: dict[str, list[float]] = {"git": [], "engine": [], "plan": []}
         peak = 0.0
         for _ in range(ROUNDS):
-            shutil.rmtree(cache)
-            shutil.copytree(folder / "kept", cache)
-            taken["git"].append(seconds(lambda: git(root, "status", "--short")))
+            replace(cache, kept)
+            taken["git"] += [
+                seconds(lambda: git(root, "status", "--short")) for _ in range(STATUS_A_ROUND)
+            ]
             taken["engine"].append(seconds(lambda: bare(url, token)))
             start = time.perf_counter()
             said, size = run(plan, root, environment)
@@ -106,18 +145,23 @@ def measure(folder: Path, count: int, kinds: int) -> float:
             peak = max(peak, size)
             changed = count // 100
             assert said.startswith(f"{count:,} tenants: {changed:,} change"), said
-    return tell(count, {name: statistics.median(values) for name, values in taken.items()}, peak)
+        taken["engine"].append(seconds(lambda: bare(url, token)))
+    return tell(count, taken, peak)
 
 
-def tell(count: int, taken: Mapping[str, float], peak: float) -> float:
+def tell(count: int, taken: Mapping[str, Sequence[float]], peak: float) -> float:
     """Print the figures of one size beside their limits; gives the seconds of our own."""
-    own = taken["plan"] - taken["engine"]
+    around = map(statistics.mean, pairwise(taken["engine"]))
+    owns = [plan - engine for plan, engine in zip(taken["plan"], around, strict=True)]
+    lower, own, upper = statistics.quantiles(owns, n=4, method="inclusive")
+    plan, engine, status = (statistics.median(taken[name]) for name in ("plan", "engine", "git"))
     print(
-        f"{count:>8,} tenants: plan {taken['plan']:.2f} s, the engine's answers {taken['engine']:.2f} s, "
-        f"git status {taken['git']:.3f} s; {own / count * 1e6:.1f} us a tenant of our own"
+        f"{count:>8,} tenants: plan {plan:.2f} s, the engine's answers {engine:.2f} s, "
+        f"git status {status:.3f} s; of our own {own:.2f} s ({lower:.2f} to {upper:.2f}), "
+        f"{own / count * 1e6:.1f} us a tenant"
     )
     if count == SIZES[-1]:
-        print(line(f"{count:,} tenants, of our own / git status", own / taken["git"], LIMIT))
+        print(line(f"{count:,} tenants, of our own / git status", own / status, LIMIT))
     print(line(f"{count:,} tenants, MiB", peak, LIMIT_MIB), flush=True)
     return own
 
@@ -129,13 +173,27 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+@contextmanager
+def folder_of(fleet: str, keep: Path | None) -> Iterator[Path]:
+    """Where a fleet lies: in a folder that stays, or in one that is gone afterwards."""
+    if keep:
+        (keep / fleet).mkdir(parents=True, exist_ok=True)
+        yield keep / fleet
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            yield Path(folder)
+
+
 def main() -> None:
     """Measure all sizes, or those that are named."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--keep", type=Path, help="where fleets are kept for the next run")
+    parser.add_argument("tenants", type=int, nargs="*", default=SIZES)
+    asked = parser.parse_args()
     before = 0.0
-    sizes = [int(word) for word in sys.argv[1:]] or SIZES
-    for count in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            a_tenant = measure(Path(folder), count, KINDS) / count
+    for count in asked.tenants:
+        with folder_of(f"usual-{count}", asked.keep) as folder:
+            a_tenant = measure(folder, count, KINDS) / count
         if before:
             print(
                 line(
@@ -143,9 +201,10 @@ def main() -> None:
                 )
             )
         before = a_tenant
+    count = asked.tenants[-1]
     print("every tenant different:")
-    with tempfile.TemporaryDirectory() as folder:
-        measure(Path(folder), sizes[-1], sizes[-1])
+    with folder_of(f"different-{count}", asked.keep) as folder:
+        measure(folder, count, count)
 
 
 if __name__ == "__main__":
