@@ -1,4 +1,4 @@
-"""The terminal that the tests drive: tmux, installed where it is missing and may be."""
+"""Programs that the tests drive: tmux and Chromium, installed where they are missing and may be."""
 
 from __future__ import annotations
 
@@ -12,17 +12,31 @@ from pathlib import Path
 
 import pytest
 
-INSTALL = ("apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120", "install", "-y", "tmux")
+INSTALL = ("apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120", "install", "-y")
+INSTALLING_S = {"tmux": 240, "chromium": 280}
 
 
 @cache
 def require_tmux() -> None:
-    """See that there is tmux; install it by Debian's packages as root, else skip and say what to install."""
-    lock = Path(tempfile.gettempdir()) / f"knobctl-tests-{os.geteuid()}-tmux.lock"
+    """See that there is a terminal to drive."""
+    _require("tmux", "no terminal to drive")
+
+
+@cache
+def require_chromium() -> None:
+    """See that there is a browser to drive."""
+    _require("chromium", "no browser to drive")
+
+
+def _require(program: str, missing: str) -> None:
+    """Install it by Debian's package of its name as root, else skip and say what to install."""
+    lock = Path(tempfile.gettempdir()) / f"knobctl-tests-{os.geteuid()}-{program}.lock"
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # tests run side by side, and one of them installs
-        if shutil.which("tmux") is None and os.geteuid() == 0 and shutil.which("apt-get"):
-            for command in (("apt-get", "-qq", "update"), INSTALL):
-                subprocess.run(command, check=False, capture_output=True, timeout=240)
-    if shutil.which("tmux") is None:
-        pytest.skip("no terminal to drive: install tmux, for example with apt-get install tmux")
+        if shutil.which(program) is None and os.geteuid() == 0 and shutil.which("apt-get"):
+            for command in (("apt-get", "-qq", "update"), (*INSTALL, program)):
+                subprocess.run(
+                    command, check=False, capture_output=True, timeout=INSTALLING_S[program]
+                )
+    if shutil.which(program) is None:
+        pytest.skip(f"{missing}: install {program}, for example with apt-get install {program}")
