@@ -92,7 +92,10 @@ def ingest_application(
 
 
 class ContextRpc(ContextEngine):
-    """Each method is one call of the service in a thread; evaluations never take the threads of searches."""
+    """Each method is one call of the service in a thread; evaluations never take the threads of searches.
+
+    Nor does an assembly that says how relevant it is: it may have a hundred searches to do before it answers.
+    """
 
     def __init__(self, services: Services, metrics: Metrics, stopping: Stopping) -> None:
         self._services = services
@@ -110,7 +113,8 @@ class ContextRpc(ContextEngine):
         self, request: pb.AssembleContextRequest, ctx: Context
     ) -> pb.AssembleContextResponse:
         """Answer AssembleContext."""
-        assembled = await self._searches.run(self._assemble, caller(), tenant_named(ctx), request)
+        threads = self._evaluations if request.relevance else self._searches
+        assembled = await threads.run(self._assemble, caller(), tenant_named(ctx), request)
         self._metrics.assembled(current_call().tenant, assembled)
         return assembled_message(assembled)
 

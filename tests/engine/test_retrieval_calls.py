@@ -34,7 +34,11 @@ TEXTS = {
 }
 CALLS: dict[str, dict[str, Any]] = {
     "search": {"query": "approval gates", "topK": 8, "minScore": 0.01},
-    "assemble": {"task": "approval gates", "scope": {"sourceIds": ["default"]}},
+    "assemble": {
+        "task": "approval gates",
+        "scope": {"sourceIds": ["default"]},
+        "relevance": True,
+    },
     "evaluate": {"config": {"rrfK": 10}, "queries": ["approval gates"], "includeText": True},
     "describe": {},
 }
@@ -114,7 +118,9 @@ def test_search_finds_and_states_its_floor(engine: Engine) -> None:
 
 def test_assemble_evaluate_and_describe_answer(engine: Engine) -> None:
     """A prompt, what a proposed set would answer, how much there is."""
-    assert "approval gates" in engine.assemble("acme", CALLS["assemble"])["prompt"]
+    assembled = engine.assemble("acme", CALLS["assemble"])
+    assert "approval gates" in assembled["prompt"]
+    assert assembled["quality"]["relevance"]["tier"] == "not_measurable", "of three chunks"
     (evaluation,) = engine.evaluate("acme", CALLS["evaluate"])["evaluations"]
     assert len(evaluation["candidates"]) == len(TEXTS)
     assert engine.describe("acme", {})["chunks"] == len(TEXTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +10,14 @@ import pytest
 
 from knobctl.knobs import Catalogue
 from knobctl.server.auth import Caller
-from knobctl.server.opening import open_services
+from knobctl.server.knobs import open_service
+from knobctl.server.opening import RetrievalParts, Services, open_services
 from tests.server.doors import SERVICE, Said, ask, served
+from tests.server.retrieval.failing import FragileEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from knobctl.server.knobs import KnobsService
 
@@ -178,6 +182,29 @@ class TestAssembleContext:
         }
         said = engine.ask(f"{CONTEXT}/AssembleContext", {**body, "relevance": "yes"})
         assert (said.status, said.fields) == (400, ["relevance"])
+
+    def test_measuring_takes_no_thread_of_the_searches(
+        self, tmp_path: Path, catalogue: Catalogue
+    ) -> None:
+        """However many ask for it at once, a search has its turn."""
+        threads: list[str] = []
+        embedder = FragileEmbedder()
+        embedder.first = lambda: threads.append(threading.current_thread().name)
+        url = f"embedded:{tmp_path / 'engine.db'}"
+        parts = RetrievalParts(clock=lambda: datetime.now(UTC))
+        vars(parts)["opened_embedder"] = embedder
+        knobs = open_service(url, catalogue, clock=parts.clock)
+        services = Services(knobs, parts)
+        with served(services) as address:
+            engine = Engine(knobs, address)
+            engine.ask(f"{INGEST}/UpsertChunks", {"chunks": [{"documentId": "a", "text": "Rain."}]})
+            threads.clear()
+            for wanted in (False, True):
+                body = {"task": f"why does rain fall {wanted}?", "relevance": wanted}
+                assert engine.ask(f"{CONTEXT}/AssembleContext", body).status == 200
+        services.close()
+        kinds = {name.partition("_")[0] for name in threads}
+        assert kinds == {"ranker-vector", "evaluate"}, "the probes are embedded by the caller's"
 
     def test_a_blank_task_falls_back(self, engine: Engine) -> None:
         """No error: the attestation says why nothing ran."""
