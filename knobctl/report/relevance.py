@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.errors import ExitCode
 from knobctl.evidence.given_labels import delivery, in_use, z_words
@@ -15,7 +15,6 @@ from knobctl.report.ages import ago
 from knobctl.report.calibrate import PROVISIONAL, TIGHT, encoder_words
 from knobctl.report.calibrate_json import time_text
 from knobctl.report.reach import wrapped
-from knobctl.server.retrieval.off_topic import Tier
 from knobctl.text import count
 
 if TYPE_CHECKING:
@@ -27,6 +26,10 @@ if TYPE_CHECKING:
     from knobctl.evidence.noise_floor import Measurement, Relevance
     from knobctl.evidence.snapshot import Snapshot
     from knobctl.server.retrieval.off_topic import Relevance as Standing
+
+
+_MATCHES: Final = {"weak", "moderate", "strong"}
+"""The tiers above the cut-off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,12 +97,12 @@ def relevance_text(labels: Labelled, now: datetime) -> str:
 
 
 def _hints(labels: Labelled) -> list[str]:
-    tiers = {standing.tier for _, standing, _ in labels.rows}
+    tiers = {standing.tier.value for _, standing, _ in labels.rows}
     mu = labels.calibration.among.mu if labels.calibration.among else None
     hints = []
-    if tiers & {Tier.WEAK, Tier.MODERATE, Tier.STRONG}:
+    if tiers & _MATCHES:
         hints.append(wrapped(PROVISIONAL, indent="  "))
-    if Tier.WEAK in tiers and mu is not None and is_tight(mu):
+    if "weak" in tiers and mu is not None and is_tight(mu):
         hints.append(wrapped(TIGHT, indent="  "))
     return hints
 
