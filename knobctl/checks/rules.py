@@ -78,7 +78,7 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "evidence-stale": Rule(
         frozenset(Severity),
-        "the evidence is too old, of too few questions, of other values or of another embedder",
+        "the evidence is too old, of too few questions, of other values, another embedder or another corpus",
         True,
     ),
 }
