@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from knobctl.checks.evidence_files import NoEvidence
 from knobctl.checks.evidence_record import measured_for
+from knobctl.checks.evidence_statement import statement
 from knobctl.checks.evidences import speaks_for
 from knobctl.text import count, spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from knobctl.checks.evidence_files import Evidence
     from knobctl.knobs import Knob, KnobValue
@@ -18,19 +19,19 @@ if TYPE_CHECKING:
 
 def named_evidence_words(
     knob: Knob,
-    value: KnobValue,
+    values: Mapping[str, KnobValue],
     tenant: str,
     layers: tuple[str, ...],
     files: Iterable[Evidence | NoEvidence],
 ) -> Iterator[str]:
-    """Say file by file what was measured of a knob, and whether that is the value at hand.
+    """Say file by file what was measured of a knob: the record's sentence where it speaks of the values at hand.
 
     Args:
         knob: The knob.
-        value: What would be in force.
-        tenant: Whose value it is.
+        values: What would be in force.
+        tenant: Whose values these are.
         layers: That it takes.
-        files: What the tenant's document names as evidence.
+        files: What the tenant's document and its layers name as evidence.
     """
     for one in files:
         if isinstance(one, NoEvidence):
@@ -39,10 +40,24 @@ def named_evidence_words(
             yield f"{one.path}: it was measured for {measured_for(one.record)}"
         elif knob.name not in one.record.knobs:
             yield f"{one.path} did not measure it"
+        elif all(values[name] == value for name, value in one.record.knobs.items()):
+            yield f"{statement(one.record)} ({one.path})"
         else:
-            measured = one.record.knobs[knob.name]
-            here = "" if measured == value else f", not {spelled(value)}"
-            yield (
-                f"{one.path} measured {spelled(measured)}{here} on {count(one.record.questions, 'question')}"
-                f" and {count(one.record.corpus.chunks, 'chunk')}, {one.record.made_at.date()}, {one.record.encoder}"
-            )
+            yield _otherwise(one, knob, values)
+
+
+def _otherwise(one: Evidence, knob: Knob, values: Mapping[str, KnobValue]) -> str:
+    """What was measured instead: another value of the knob, or the same beside another one."""
+    record = one.record
+    measured = record.knobs[knob.name]
+    here = "" if measured == values[knob.name] else f", not {spelled(values[knob.name])}"
+    other = next(name for name, value in record.knobs.items() if values[name] != value)
+    beside = (
+        ""
+        if here
+        else f" beside {other} {spelled(record.knobs[other])}, not {spelled(values[other])}"
+    )
+    return (
+        f"{one.path} measured {spelled(measured)}{here}{beside} on {count(record.questions, 'question')}"
+        f" and {count(record.corpus.chunks, 'chunk')}, {record.made_at.date()}, {record.encoder}"
+    )

@@ -109,6 +109,8 @@ def _shared_evidence(group: Sequence[TenantPlan]) -> list[str]:
     if all(one.evidence == first for one in group):
         return evidence_lines(first)
     carrying = sum(any(said.statement for said in one.evidence) for one in group)
+    if not carrying:
+        return []
     return [f"  evidence  {carrying:,} of these {len(group):,} carry some; -v shows it"]
 
 

@@ -233,10 +233,10 @@ class TenantJudge:
 
     def evidence(self, judgement: Judgement, knob: Knob) -> list[str]:
         """What the evidence that the tenant names says of the draft's value of a knob."""
-        value = self.catalogue.effective(judgement.understood.desired)[knob.name]
+        values = self.catalogue.effective(judgement.understood.desired)
         document = self.subject.document
         layers = document.layers if document else ()
-        named = named_evidence_words(knob, value, self.subject.tenant, layers, self._evidences)
+        named = named_evidence_words(knob, values, self.subject.tenant, layers, self._evidences)
         return [*self._recorded_words(judgement, knob), *named]
 
     @cached_property

@@ -33,6 +33,7 @@ from knobctl.tui.knob_rows import columns, head_line, knob_rows, row_line, table
 from knobctl.tui.preview import preview_lines
 from knobctl.tui.steps import step_of, stepped
 from knobctl.tui.tenant_words import state_lines, twin_of
+from tests.checks.evidence_records import SENTENCE, record_text
 from tests.evidence.recordings import SHIPPED
 from tests.knobs.foreign import write_foreign_schema
 from tests.tui.desks import EXAMPLE
@@ -237,19 +238,23 @@ def test_another_engines_knobs_make_the_form(tmp_path: Path) -> None:
 
 
 def test_evidence_that_a_tenant_names_is_told(tmp_path: Path) -> None:
-    """What it measured, whether that is the value at hand, and what is no evidence."""
+    """The sentence of what measured these values, what it measured otherwise, and what is no evidence."""
     (tmp_path / "t.yaml").write_text(
-        "tenant: acme\nevidence: [gone.json, e.json]\nknobs: {retrieval_min_score: 0.2}\n"
+        "tenant: acme\nlayers: [std]\nevidence: [gone.json, e.json]\nknobs: {retrieval_min_score: 0.2}\n"
+        "---\nlayer: std\nevidence: [bolt.json]\nknobs: {}\n"
     )
-    (tmp_path / "e.json").write_text(
-        '{"evidence_version": 1, "version": 1, "kind": "replay", "made_at": "2026-11-20T10:00:00Z",'
-        ' "measured": {"tenant": "acme", "knobs": {"retrieval_min_score": 0.2}, "questions": 412,'
-        ' "encoder": "all-MiniLM-L6-v2", "corpus": {"chunks": 100}}}'
-    )
+    (tmp_path / "e.json").write_text(record_text(tenant="acme"))
+    (tmp_path / "bolt.json").write_text(record_text(tenant="bolt"))
     judge = judge_of("acme", {}, repository=opened(tmp_path))
-    told = said(judge, judged(judge), FLOOR)
-    assert "gone.json: " in told
-    assert "e.json" in told
+    told = " ".join(said(judge, judged(judge), FLOOR).split())
+    assert "gone.json: no such file" in told
+    assert "e.json measured 0.34, not 0.2 on 6,068 questions and 100 chunks" in told
+    assert "bolt.json: it was measured for bolt" in told
+    told = " ".join(said(judge, judged(judge, retrieval_min_score="0.34"), FLOOR).split())
+    assert f"{SENTENCE} (e.json)" in told
+    other = judged(judge, retrieval_min_score="0.34", rrf_k="30")
+    told = " ".join(said(judge, other, FLOOR).split())
+    assert "e.json measured 0.34 beside rrf_k 60, not 30 on 6,068 questions" in told
 
 
 def test_recorded_scores_say_what_a_floor_costs_while_it_is_typed(tmp_path: Path) -> None:
