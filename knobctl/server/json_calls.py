@@ -16,6 +16,7 @@ from knobctl.server.wire.context_messages import (
     assembled_message,
     described_message,
     evaluated_message,
+    ranking_json,
     search_message,
 )
 
@@ -57,6 +58,8 @@ class JsonCalls:
         """Evaluate."""
         asked = self._read(request, pb.EvaluateRequest)
         sets, version = evaluate(self._context, self._caller, tenant, asked)
+        if asked.ranking_only:
+            return ranking_json(sets, version)
         return as_json(evaluated_message(sets, version, include_text=asked.include_text))
 
     def describe(self, tenant: str, request: Mapping[str, Any]) -> dict[str, Any]:

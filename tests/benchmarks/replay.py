@@ -4,7 +4,8 @@ Run: python -m tests.benchmarks.replay [FOLDER]
 
 The embedded engine through its client, as `knobctl bench replay` asks it, in this process; the peer embeds the
 same questions with the same model in one call and scores them against all vectors in one product. Wall times,
-in turn; the first turn warms up. The chunks are pairs of sentences of the judged corpus with their own vectors,
+in turn; the first turn warms up. The tenant's set keeps no results, so that every turn ranks anew, as a replay
+of questions that nobody asked before does. The chunks are pairs of sentences of the judged corpus with their own vectors,
 so that questions are matched as they are in earnest. A FOLDER keeps the store for the next run: embedding them
 takes minutes.
 """
@@ -80,7 +81,7 @@ def main() -> None:
             way = Replay(
                 engine=client,
                 catalogue=catalogue,
-                live=client.read("acme"),
+                live=client.read("acme")._replace(knobs={"result_cache_mode": "DISABLED"}),
                 top_k=40,
                 parallelism=4,
                 stop=Event(),

@@ -97,13 +97,25 @@ def timeless(value: Any) -> Any:
     return [timeless(one) for one in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_both_ways_answer_in_the_same_json(services: Services, address: str, name: str) -> None:
+RANKING = {"queries": ["approval gates", "soup", "zyzzyva"], "rankingOnly": True}
+ASKED = [
+    *CALLS.items(),
+    ("evaluate", {"config": {}, **RANKING}),
+    ("evaluate", {"config": {"gateMode": "ENABLED", "gateMinConfident": 1}, **RANKING, "topK": 1}),
+    ("evaluate", {"furtherConfigs": [{"rrfK": 1}, {"vectorMinCosine": 0.9}], **RANKING}),
+    ("evaluate", {"furtherConfigs": [{}], "rankingOnly": True}),
+]
+
+
+@pytest.mark.parametrize(("name", "request_"), ASKED, ids=str)
+def test_both_ways_answer_in_the_same_json(
+    services: Services, address: str, name: str, request_: dict[str, Any]
+) -> None:
     """The wire's own, lowerCamelCase, whichever way it came."""
     token = services.knobs.new_token(Caller(subject="test", clearance=4, tenants=None))
     client = over_http(address, token)
-    inside = getattr(EmbeddedEngine("embedded:", services, actor="test"), name)("acme", CALLS[name])
-    outside = getattr(client, name)("acme", CALLS[name])
+    inside = getattr(EmbeddedEngine("embedded:", services, actor="test"), name)("acme", request_)
+    outside = getattr(client, name)("acme", request_)
     client.close()
     assert timeless(inside) == timeless(outside)
 

@@ -15,6 +15,7 @@ SAME: Final = 1e-5
 """More than float32 products of a whole matrix are off; the last bits depend on where a row stands in it."""
 _FEW: Final = 8
 """One admitted row in so many: from here on it costs less to gather them than to scan all."""
+_BLOCK: Final = 64
 _AT_ONCE: Final = 32
 """Vectors that are scanned for together."""
 _OF_ONE_THREAD: Final = 1 << 18
@@ -123,6 +124,27 @@ def _at_the_top(scores: NDArray[np.float32], limit: int) -> NDArray[np.intp]:
         return np.empty(0, np.intp)
     if limit >= len(scores):
         return np.flatnonzero(scores > -np.inf)
+    likely = _likely(scores, limit)
+    of_these = scores if likely is None else scores[likely]
+    found = np.flatnonzero(of_these >= _largest(of_these, limit) - SAME)
+    return found if likely is None else likely[found]
+
+
+def _likely(scores: NDArray[np.float32], limit: int) -> NDArray[np.intp] | None:
+    """Rows that all at the top are among; None where they are not told apart that way.
+
+    So many blocks hold a score as good as that, so there are at least as many rows. To look through all
+    scores for the last one at the top takes four times as long (50 of 28,000).
+    """
+    blocks = len(scores) // _BLOCK
+    if blocks < 2 * limit:
+        return None
+    best: NDArray[np.float32] = scores[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+    return np.flatnonzero(scores >= _largest(best, limit) - SAME)
+
+
+def _largest(scores: NDArray[np.float32], limit: int) -> np.float32:
+    """The last of so many that are the largest."""
     place = len(scores) - limit
-    last = np.partition(scores, place)[place]
-    return np.flatnonzero(scores >= last - SAME)
+    found: np.float32 = np.partition(scores, place)[place]
+    return found

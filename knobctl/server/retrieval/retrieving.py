@@ -252,7 +252,8 @@ def _fused(answers: Pass, question: Question, settings: Settings) -> Fused:
     for name, found in answers.found.items():
         depth = question.depths[name]
         before = best_ranks(found.lists, depth)
-        after = best_ranks(_near_enough(found, settings.vector_min_cosine), depth)
+        near = _near_enough(found, settings.vector_min_cosine)
+        after = before if near is found.lists else best_ranks(near, depth)
         ranks[name] = after
         reports[name] = RankerReport(
             rows=len(before),

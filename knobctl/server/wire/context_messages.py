@@ -79,6 +79,23 @@ def evaluated_message(
     )
 
 
+def ranking_json(sets: Iterable[Iterable[Evaluation]], corpus_version: str) -> dict[str, Any]:
+    """The answer of Evaluate with the ranking half alone, as `as_json` gives it of the message.
+
+    Hits are most of it, and are written without a message of their own: that takes a sixth of the time.
+
+    Args:
+        sets: For each set the evaluations in the order of the queries.
+        corpus_version: What they were made on.
+    """
+    first, *further = ([_ranking_object(one) for one in evaluations] for evaluations in sets)
+    answer: dict[str, Any] = {"evaluations": first} if first else {}
+    answer |= {"corpusVersion": corpus_version} if corpus_version else {}
+    if further:
+        answer["further"] = [{"evaluations": one} if one else {} for one in further]
+    return answer
+
+
 def texts(request: pb.UpsertChunksRequest) -> list[Text]:
     """Give the texts of an upsert."""
     return [
@@ -146,6 +163,29 @@ def _evaluation(one: Evaluation, *, include_text: bool) -> pb.Evaluation:
         chunks=_hits(one.assembled.chunks, text=include_text),
         quality=_quality(one.assembled.quality),
     )
+
+
+def _ranking_object(one: Evaluation) -> dict[str, Any]:
+    without = pb.Evaluation(
+        query=one.query,
+        rankers=_rankers(one.rankers),
+        best_cosine=one.best_cosine,
+        quality=_quality(one.assembled.quality),
+    )
+    hits = {"candidates": one.candidates, "chunks": one.assembled.chunks}
+    return as_json(without) | {name: [*map(_hit_object, of)] for name, of in hits.items() if of}
+
+
+def _hit_object(hit: Hit) -> dict[str, Any]:
+    candidate = hit.candidate
+    written = {
+        "chunkId": candidate.chunk_id,
+        "score": candidate.score,
+        "ranks": dict(candidate.ranks),
+    }
+    if hit.cosine is not None:
+        written["cosine"] = hit.cosine
+    return written
 
 
 def _hits(hits: Iterable[Hit], *, text: bool = True) -> list[pb.Hit]:

@@ -126,6 +126,24 @@ class TestVectors:
         assert corpus.near(limit=2) == ["e", "d"]
         assert corpus.near(limit=2, to=at_angle(180)) == ["a", "b"]
 
+    def test_several_vectors_find_what_each_finds(self, corpus: Corpus) -> None:
+        """To the bit, in their order, also where there are none or only one, and within sources."""
+        angles = {"e": 0, "d": 30, "c": 60, "b": 90, "a": 180}
+        corpus.write(
+            *(
+                chunk(name, vector=at_angle(angle), source_id="s" if name in "abc" else "t")
+                for name, angle in angles.items()
+            )
+        )
+        wanted = [vector(at_angle(angle)) for angle in (0, 95, 170, 95)]
+        for vectors in (wanted, wanted[:1], []):
+            for sources in (None, frozenset({"s"}), frozenset({"nowhere"})):
+                found = corpus.index.by_vectors(corpus.tenant, vectors, limit=3, sources=sources)
+                assert found == [
+                    corpus.index.by_vector(corpus.tenant, one, limit=3, sources=sources)
+                    for one in vectors
+                ]
+
     def test_ties_are_broken_by_id_also_at_the_cut(self, corpus: Corpus) -> None:
         """In the order of code points, whatever the order in which they came."""
         names = [f"{letter}{number:02}" for number in range(20, 0, -1) for letter in "zaZ"]

@@ -11,6 +11,7 @@ import pytest
 from knobctl.errors import EngineError, UsageError
 from knobctl.server.retrieval.embedding import described, open_embedder, require_same
 from knobctl.server.retrieval.minilm import IDENTITY, MiniLm
+from knobctl.server.retrieval.transformer import batches
 from knobctl.server.store.corpus import EmbedderIdentity
 
 if TYPE_CHECKING:
@@ -48,6 +49,14 @@ def test_a_batch_gives_what_single_texts_give(minilm: MiniLm) -> None:
     together = minilm.embed(texts)
     for number in (0, 12, 31, 32, 39):
         assert together[number] == pytest.approx(minilm.embed([texts[number]])[0], abs=1e-5)
+
+
+def test_texts_of_about_one_length_run_together() -> None:
+    """Shortest first, at most so many; a new run begins where padding those before costs more than a run does."""
+    assert batches([]) == []
+    assert batches([9, 7, 30, 8, 7]) == [[1, 4, 3, 0], [2]]
+    assert [len(one) for one in batches([5] * 70)] == [32, 32, 6]
+    assert batches([3, 11, 20]) == [[0, 1], [2]]
 
 
 @pytest.mark.parametrize(
