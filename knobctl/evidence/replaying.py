@@ -16,7 +16,7 @@ from knobctl.fusion import exact, reach
 from knobctl.knobs.fusion_setup import InForce
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from threading import Event
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 OPEN: Final = 0.0001
 """A floor that nothing falls under; 0 would mean the platform default."""
-AT_ONCE: Final = 12
+AT_ONCE: Final = 32
 """Questions in one call: so few that a call stays far from its deadline."""
 _OPENED: Final = ("floor.fused", "floor.expansion")
 _PATIENT: Final = "ranker.timeout"
@@ -129,7 +129,7 @@ def replayed(
     heading: Heading,
     questions: Sequence[Asked],
     tell: Callable[[Question], object],
-) -> Iterator[Question]:
+) -> list[Question]:
     """Ask, and give what each question scored, in the order of the questions; errors end no run.
 
     Args:
@@ -139,6 +139,9 @@ def replayed(
         tell: Told of each as soon as it is known, in whatever order, from several threads.
     """
     reached = reach(heading.setup(exact(heading.floor)))
+    # Of about one length in a call, so that little of what is embedded is padding; the long ones first, so that
+    # no long call is left for the end.
+    by_length = sorted(questions, key=lambda one: -len(one.question))
 
     def ask(batch: Sequence[Asked]) -> list[Question]:
         found = [_sound(replay, heading, reached, one) for one in _asked(replay, batch)]
@@ -146,10 +149,10 @@ def replayed(
             tell(one)
         return found
 
-    batches = [questions[at : at + AT_ONCE] for at in range(0, len(questions), AT_ONCE)]
+    batches = [by_length[at : at + AT_ONCE] for at in range(0, len(by_length), AT_ONCE)]
     with ThreadPoolExecutor(replay.parallelism, thread_name_prefix="replay") as pool:
-        for found in pool.map(ask, batches):
-            yield from found
+        found = {one.id: one for batch in pool.map(ask, batches) for one in batch}
+    return [found[one.question_id] for one in questions if one.question_id in found]
 
 
 def _sound(replay: Replay, heading: Heading, reached: Reach, question: Question) -> Question:
