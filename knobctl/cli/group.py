@@ -38,6 +38,7 @@ COMMANDS: Final[dict[str, str]] = {
     "bench": "What floors refuse, on real questions: harvest, replay, judge, sweep",
     "calibrate": "How near off-topic questions come to a corpus, and what a cosine means",
     "simulate": "What another set would do to questions, before it is written",
+    "recommend": "The largest floor that loses few answerable questions, or what is missing",
     "impact": "Who follows a platform default and would change with it",
     "policy": "The policies in force, what they say, and their examples",
     "schema": "Print the JSON Schemas and what derives from them",

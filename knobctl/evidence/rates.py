@@ -79,6 +79,17 @@ def wilson_interval(
     return (0.0 if numerator == 0 else low), (1.0 if numerator == denominator else high)
 
 
+def binomial_cdf(number: int, of: int, share: float) -> float:
+    """Give how often at most so many are counted of so many, where each is with a share: exact tails of a test.
+
+    Args:
+        number: At least 0.
+        of: How many there are.
+        share: Of each, in (0, 1).
+    """
+    return 1.0 if number >= of else beta_cdf(1 - share, of - number, number + 1)
+
+
 def rule_of_three(denominator: int) -> float:
     """Where none of so many was counted: what the true share is below, with 95 % confidence, roughly."""
     return min(1.0, 3 / denominator)

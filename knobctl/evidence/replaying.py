@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl import __version__
-from knobctl.canonical import canonical
+from knobctl.checks.evidence_record import corpus_digest
 from knobctl.errors import EngineError, InputError
 from knobctl.evidence.reading import fault_of
 from knobctl.evidence.recording import Corpus, Heading, Question, Why
@@ -53,6 +52,10 @@ class Replay:
     """Set where no further call may begin."""
     failures: list[str] = field(default_factory=list)
     """Why questions could not be asked, or what they were answered is no score."""
+    answering: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By question id, the documents or chunks that answer it, as far as somebody said so."""
+    answer_scores: dict[str, float] = field(default_factory=dict)
+    """By id of a question that was asked, the best fused score of a chunk that answers it, where one was found."""
 
     @property
     def tenant(self) -> str:
@@ -118,12 +121,6 @@ def heading_for(replay: Replay, *, kind: str, made_at: datetime, questions: int)
     )
 
 
-def corpus_digest(described: Mapping[str, Any]) -> str:
-    """Name a corpus by what an engine says of it: its version, its size, its sources, its youngest chunk."""
-    about = {key: value for key, value in described.items() if key != "embedder"}
-    return sha256(canonical(about)).hexdigest()
-
-
 def replayed(
     replay: Replay,
     heading: Heading,
@@ -173,6 +170,8 @@ def _asked(replay: Replay, batch: Sequence[Asked]) -> list[Question]:
         "rankingOnly": True,  # an engine that does not know it answers more than is read
         "topK": replay.top_k,
     }
+    if replay.answering:  # what answers stands anywhere, and a ranking names no documents
+        request |= {"rankingOnly": False, "topK": 0}
     try:
         answers = replay.engine.evaluate(replay.tenant, request)["evaluations"]
         return [scored(one, answer, replay) for one, answer in zip(batch, answers, strict=True)]
@@ -202,6 +201,7 @@ def scored(asked: Asked, answer: Mapping[str, Any], replay: Replay) -> Question:
     if not fused:
         return _unscored(asked, Why.EMPTY)
     best = max(fused, key=lambda hit: hit["score"])
+    _note_answer(asked, replay, fused, candidates)
     rendered = candidates[: replay.top_k]
     cosines = sorted((hit["cosine"] for hit in rendered if "cosine" in hit), reverse=True)
     nearest = quality.get("bestCosine", answer.get("bestCosine"))
@@ -217,6 +217,18 @@ def scored(asked: Asked, answer: Mapping[str, Any], replay: Replay) -> Question:
         margin=round(cosines[0] - cosines[1], _PLACES) if len(cosines) > 1 else None,
         hits=len(rendered),
     )
+
+
+def _note_answer(asked: Asked, replay: Replay, *found: Sequence[Mapping[str, Any]]) -> None:
+    """Note what the best chunk that answers scores, in the first list that holds one."""
+    names = replay.answering.get(asked.question_id, frozenset())
+    for hits in found:
+        scores = [
+            hit["score"] for hit in hits if names & {hit.get("documentId"), hit.get("chunkId")}
+        ]
+        if scores:
+            replay.answer_scores[asked.question_id] = max(scores)
+            return
 
 
 def _unscored(asked: Asked, why: Why) -> Question:

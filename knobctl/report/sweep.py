@@ -47,7 +47,7 @@ _ENOUGH = 30
 
 def sweep_text(swept: Swept, *, width: int, compare: Sequence[Compared] = ()) -> str:
     """Tell people: what it was measured on, quantiles, the refusal curve, the judged sweep, caveats."""
-    parts = [[*heading_lines(swept)], [*_quantile_lines(swept)], _plots(swept, width)]
+    parts = [[*heading_lines(swept)], [*_quantile_lines(swept)], plots(swept, width)]
     parts += [[*_curve_lines(swept)], [*_judged_lines(swept)]]
     if compare:
         parts.append([*_compared_lines(compare)])
@@ -120,17 +120,20 @@ def _quantile_lines(swept: Swept) -> Iterator[str]:
         yield f"{group:<13} {number:>9,}" + "".join(f"{found[f'p{q}']:>8.3f}" for q in QUANTILES)
 
 
-def _plots(swept: Swept, width: int) -> list[str]:
+def plots(
+    swept: Swept, width: int, marks: Sequence[Mark] = (), share: str = "Refused share"
+) -> list[str]:
+    """The curve of a share, and the scores by label, with the floor in force and other marks."""
     scores = sorted(row.max_similarity for row in swept.rows if row.max_similarity is not None)
     columns = max((width - GUTTER) // _BANDS * _BANDS, _BANDS)
     axis = Scores(most=Fraction(1), columns=columns)
     frame = Frame(
-        title=f"Refused share of {len(scores):,} questions by floor, {swept.heading.made_at:%Y-%m-%d}",
+        title=f"{share} of {len(scores):,} questions by floor, {swept.heading.made_at:%Y-%m-%d}",
         sentence="",
         width=width,
         height=7,
         ink=Ink.FINE,
-        marks=[*_marks(swept)],
+        marks=[*_marks(swept), *marks],
     )
     curve = Steps(scores=scores, of=len(scores), role=Role.DATA)
     rows = line_plot([curve], axis, frame)

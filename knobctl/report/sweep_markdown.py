@@ -16,7 +16,7 @@ from knobctl.report.sweep import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from knobctl.evidence.sweeping import Compared, Swept
 
@@ -25,7 +25,7 @@ def sweep_markdown(swept: Swept, *, compare: Sequence[Compared] = ()) -> str:
     """Tell people who read a page or a comment."""
     parts = [
         "\n".join(f"- {prose(line)}" for line in heading_lines(swept)),
-        _table(
+        table(
             ["", "n", *(f"p{q}" for q in QUANTILES)],
             (
                 [group, f"{number:,}", *(f"{found[f'p{q}']:.3f}" for q in QUANTILES)]
@@ -33,7 +33,7 @@ def sweep_markdown(swept: Swept, *, compare: Sequence[Compared] = ()) -> str:
             ),
         ),
         "### Refusal curve",
-        _table(
+        table(
             ["Floor", "Refused", "95% interval", ""],
             (
                 [
@@ -47,11 +47,11 @@ def sweep_markdown(swept: Swept, *, compare: Sequence[Compared] = ()) -> str:
         ),
     ]
     if swept.judged:
-        parts += ["### Judged sweep", _table([*_heads(swept)], _judged_rows(swept))]
+        parts += ["### Judged sweep", table([*_heads(swept)], _judged_rows(swept))]
     if compare:
         parts += [
             "### Compared",
-            _table(["Floor", "Here", "There", "Difference"], _compared(compare)),
+            table(["Floor", "Here", "There", "Difference"], _compared(compare)),
         ]
     parts.append("\n".join(f"- {prose(caveat)}" for caveat in swept.caveats))
     return "\n\n".join(parts) + "\n"
@@ -81,6 +81,7 @@ def _compared(compare: Sequence[Compared]) -> Iterator[list[str]]:
         yield [floor_text(one.floor), here, there, change]
 
 
-def _table(heads: Sequence[str], rows: Iterator[list[str]]) -> str:
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of cells that are Markdown already."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

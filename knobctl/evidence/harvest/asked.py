@@ -90,7 +90,12 @@ def fingerprint(questions: Iterable[Question]) -> str:
 
 def fingerprint_of(ids: Iterable[str]) -> str:
     """The same by their ids."""
-    return sha256("\n".join(sorted(ids)).encode()).hexdigest()[:16]
+    return digest_of(ids)[:16]
+
+
+def digest_of(ids: Iterable[str]) -> str:
+    """SHA-256 of a set of questions by their ids, lower-case hex: in any order."""
+    return sha256("\n".join(sorted(ids)).encode()).hexdigest()
 
 
 @dataclass(slots=True)
