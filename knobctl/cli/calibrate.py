@@ -176,7 +176,7 @@ def _refuse_options(context: click.Context) -> None:
 def _measured(
     settings: Settings, wanted: Wanted, *, force: bool, expires_days: int, output: Path | None
 ) -> ExitCode:
-    from knobctl.cli.calibrations import calibrated_by, write_evidence
+    from knobctl.cli.calibrations import calibrated_by, labelling_command, write_evidence
     from knobctl.cli.session import Session
     from knobctl.cli.stopping import stopping_on_signals
     from knobctl.evidence.corpus_calibration import StoppedError
@@ -202,7 +202,13 @@ def _measured(
         evidence = None if output is None else str(output)
         settings.answer(
             {
-                "text": lambda: calibration_text(snapshot, path, session.now(), anew=kept.anew),
+                "text": lambda: calibration_text(
+                    snapshot,
+                    path,
+                    session.now(),
+                    anew=kept.anew,
+                    command=labelling_command(session, wanted),
+                ),
                 "json": lambda: calibration_json(snapshot, path, anew=kept.anew, evidence=evidence),
             }
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -167,17 +168,20 @@ def assert_holds(session: Session, found: Kept, again: str) -> None:
 
 def command_for(session: Session, wanted: Wanted) -> str:
     """The command that measures a corpus, as it was named here."""
-    import shlex
+    probes = wanted.probes or ("FILE" if wanted.vectors else None)
+    more = "" if probes is None else f" --probes {shlex.quote(str(probes))}"
+    return f"knobctl calibrate{_named(wanted)}{more}{session.typed_place}"
 
-    words = ["knobctl calibrate"]
-    for option, value in (
-        ("--tenant", wanted.tenant),
-        ("--vectors", wanted.vectors),
-        ("--probes", wanted.probes or ("FILE" if wanted.vectors else None)),
-    ):
-        words += [f"{option} {shlex.quote(str(value))}"] if value is not None else []
-    words += ["--compat"] if wanted.mode is Mode.COMPAT else []
-    return " ".join(words) + session.typed_place
+
+def labelling_command(session: Session, wanted: Wanted) -> str:
+    """The command that labels a cosine of it."""
+    return f"knobctl calibrate relevance COSINE{_named(wanted)}{session.typed_place}"
+
+
+def _named(wanted: Wanted) -> str:
+    named = (("--tenant", wanted.tenant), ("--vectors", wanted.vectors))
+    words = [f" {option} {shlex.quote(str(value))}" for option, value in named if value is not None]
+    return "".join(words) + (" --compat" if wanted.mode is Mode.COMPAT else "")
 
 
 def never_measured(session: Session, wanted: Wanted) -> UsageError:

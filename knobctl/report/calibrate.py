@@ -43,6 +43,7 @@ def calibration_text(
     anew: bool,
     mismatches: Sequence[str] = (),
     drift: str | None = None,
+    command: str = "",
 ) -> str:
     """Tell people what one calibration says.
 
@@ -53,6 +54,7 @@ def calibration_text(
         anew: Whether it was measured just now.
         mismatches: Why it says nothing about what is there now.
         drift: How the corpus differs from what was measured.
+        command: What labels a cosine by it.
     """
     rows = [heading(snapshot)]
     if snapshot.measured:
@@ -65,6 +67,8 @@ def calibration_text(
     rows += [_row("drift", drift)] if drift else []
     rows.append(_row("kept", _age(snapshot, now, anew=anew)))
     rows.append(_row("", visible(str(path))))
+    if command and not mismatches:
+        rows.append(_row("ask it", command))
     return "\n".join(rows)
 
 
@@ -99,7 +103,7 @@ def _row(label: str, text: str) -> str:
 def _measured(found: Calibration) -> Iterator[str]:
     if found.faults:
         yield _row("not measurable", "; ".join(found.faults))
-        yield _row("", "no cosine gets a label: knobctl says so instead of guessing")
+        yield _row("", "no cosine gets a label; a guess would be worse than none")
     yield from _floor(found)
     if found.mean is not None and found.deviation is not None and found.highest is not None:
         yield _row(
