@@ -7,7 +7,7 @@ import os
 import subprocess
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -22,8 +22,12 @@ from knobctl.documents.settings import RepositorySettings
 from knobctl.finding import Severity
 from knobctl.knobs import load_catalogue
 from tests.checks.documents import repository
+from tests.checks.evidence_records import RECORD, changed
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.outputs import faults_of
+
+if TYPE_CHECKING:
+    from knobctl.checks.evidence_rules import Corpora
 
 CATALOGUE = load_catalogue()
 FILE = "evidence/acme.json"
@@ -386,6 +390,42 @@ def test_it_holds_exactly_where_every_bound_does(
         and value == measured
     )
     assert [finding.rule for finding in findings] == ([] if holds else ["evidence-stale"])
+
+
+@given(
+    then=st.integers(0, 400),
+    now=st.integers(0, 400),
+    limit=st.integers(0, 100),
+    same=st.booleans(),
+    asks=st.sampled_from(["asks", "cannot", "offline"]),
+)
+def test_a_corpus_may_change_by_exactly_so_much(
+    then: int, now: int, limit: int, same: bool, asks: str
+) -> None:
+    """By the number of chunks, up or down; the same corpus is none that has changed; who cannot know does not judge."""
+    text = f"fleet: f\nevidence: {{required_for: [retrieval_min_score], max_corpus_change: {limit}%}}\n"
+    one = repository(
+        f"{text}---\ntenant: acme\nevidence: [e]\nknobs: {{retrieval_min_score: 0.15}}\n"
+    )
+    demand = demand_of(one.fleets[0])
+    assert demand
+    files = Evidences(one)
+    corpus = Corpus(chunks=then, fingerprint="a")
+    files.know(
+        Evidence("e", changed(tenant="acme", knobs={"retrieval_min_score": 0.15}, corpus=corpus))
+    )
+    corpora: dict[str, Corpora | None] = {
+        "asks": lambda _: Corpus(chunks=now, fingerprint="a" if same else "b"),
+        "cannot": lambda _: "it does not say",
+        "offline": None,
+    }
+    asked = Asked(files, RECORD.made_at.date(), corpora[asks])
+    moved = Moved(one.effective(one.tenants[0]), CATALOGUE.defaults)
+    found = [finding.rule for finding in evidence_findings(moved, demand, asked)]
+    grown = abs(now - then) * 100 > limit * then or limit == 0
+    is_stale = asks == "asks" and not same and grown
+    assert found == (["evidence-stale"] if is_stale else [])
+    assert bool(files.unjudged) is (asks != "asks")
 
 
 def test_another_embedder_unsettles_every_number_that_is_written(inside: Inside) -> None:
