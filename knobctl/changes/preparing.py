@@ -102,7 +102,7 @@ def _refuse_ambiguity(
     repository: Repository, chosen: list[Document], fleet: Document | None
 ) -> None:
     """Refuse a tenant that several fleets claim, where none is named; one fleet's own are findings."""
-    if fleet is not None:
+    if fleet is not None or not repository.fleets:
         return
     seen: dict[str, Document] = {}
     for tenant in chosen:

@@ -49,7 +49,7 @@ class SessionWorkplace:
         self._read: Repository | None = None
         self._begun: Repository | None = None
         self._claims: dict[str, list[Document]] = {}
-        self._names: tuple[str, ...] = ()
+        self._names: tuple[Repository | None, tuple[str, ...]] = (None, ())
         self.log = Logbook(session.now, time.perf_counter)
         session.overhear(self.log.called, self.log.asked_git)
         target = session.target
@@ -72,8 +72,6 @@ class SessionWorkplace:
         with self._opening:
             if self._read is None:
                 self._read = self._opened()
-                names = (tenant.name for tenant in self._read.tenants)
-                self._names = tuple(dict.fromkeys(names))  # asked for where the screen is drawn
             return self._read
 
     def _opened(self) -> Repository:
@@ -138,7 +136,12 @@ class SessionWorkplace:
 
     def tenant_names(self) -> Sequence[str]:
         """See `Workplace.tenant_names`."""
-        return self._names
+        read = self._read
+        of, names = self._names
+        if of is not read:
+            names = tuple(dict.fromkeys([one.name for one in read.tenants] if read else ()))
+            self._names = read, names
+        return names
 
     def limits(self) -> Limits:
         """See `Workplace.limits`."""
@@ -150,7 +153,7 @@ class SessionWorkplace:
     def reload(self) -> None:
         """See `Workplace.reload`."""
         with self._opening:
-            self._read, self._claims, self._names = None, {}, ()
+            self._read, self._claims = None, {}
 
     def propose(self, wanted: Wanted) -> TenantProposal:
         """See `Workplace.propose`."""

@@ -14,21 +14,23 @@ if TYPE_CHECKING:
     from knobctl.documents.tree import Text, Tree, Value
     from knobctl.knobs import Catalogue, KnobValue
 
-_set = object.__setattr__
-
 
 class FiledDocument(Document):
     """A tenant's document as the index has it; its text and places come from the file, when asked for."""
 
-    __slots__ = ("_read", "_source", "_whole", "content", "row")
+    __slots__ = ("_read", "_whole", "content", "row", "source")
     row: Row
     content: str
     """The name that Git gives to the bytes of its file."""
-    _source: str
+    name: str
+    source: str
     _read: Callable[[FiledDocument], Document | None]
     _whole: Document | None
     kind = Kind.TENANT
     index = 0
+    # What refuses to change a document is asked at each assignment, and would take most of the time.
+    __setattr__ = object.__setattr__
+    __delattr__ = object.__delattr__
 
     def __init__(
         self,
@@ -45,12 +47,12 @@ class FiledDocument(Document):
             source: The file, as findings name it.
             read: Reads the file's one document; None where it is another one by now.
         """
-        _set(self, "row", row)
-        _set(self, "content", content)
-        _set(self, "_source", source)
-        _set(self, "_read", read)
-        _set(self, "_whole", None)
-        _set(self, "name", row.tenant)
+        self.row = row
+        self.content = content
+        self.source = source
+        self._read = read
+        self._whole = None
+        self.name = row.tenant
 
     @property
     def _document(self) -> Document:
@@ -63,13 +65,13 @@ class FiledDocument(Document):
         if whole is None:
             whole = self._read(self)
             if whole is None:
-                raise InputError(f"{self._source} changed while it was read", hint="run it again")
-            _set(self, "_whole", whole)
+                raise InputError(f"{self.source} changed while it was read", hint="run it again")
+            self._whole = whole
         return whole
 
     def forget(self) -> None:
         """Let go of what its file says: whoever looks closer reads it again."""
-        _set(self, "_whole", None)
+        self._whole = None
 
     @property
     def value(self) -> Mapping[str, Value]:
@@ -85,11 +87,6 @@ class FiledDocument(Document):
     def tree(self) -> Tree:
         """See `Document.tree`."""
         return self._document.tree
-
-    @property
-    def source(self) -> str:
-        """See `Document.source`."""
-        return self._source
 
     @property
     def owner(self) -> str | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from knobctl.documents.blobs import SHA1, Blobs, blob_id
 from knobctl.documents.filed import FiledDocument
-from knobctl.documents.index import Head, Row
+from knobctl.documents.index import A_PART, Head, Row
 from knobctl.documents.kinds import sort_documents
 from knobctl.documents.model import Kind
 from knobctl.documents.reader import read_bytes
@@ -69,18 +70,28 @@ class Filing:
         Returns:
             The other files.
         """
+        rest: list[str] = []
+        for start in range(0, len(names), A_PART):
+            part = names[start : start + A_PART]
+            rest += self._give_part(part, seen, sources_of(part))
+        # At once: whoever waits sees by it how many are left to be read.
+        self._repository.files += len(names) - len(rest)
+        return rest
+
+    def _give_part(self, names: list[str], seen: set[str], sources: list[str]) -> list[str]:
         ids, whole, repository = self._ids, self._whole, self._repository
         contents = [ids.get(name, "") for name in names]
-        found = zip(names, sources_of(names), contents, self.index.find(contents), strict=True)
-        documents, rest = [], []
-        for name, source, content, row in found:
-            if row is None:
-                rest.append(name)
-            else:
-                documents.append(FiledDocument(row, content, source, whole))
-                repository.names[source] = name
-                seen.add(name)
-        repository.files += len(documents)
+        rows = list(self.index.find(contents))
+        rest = [name for name, row in zip(names, rows, strict=True) if row is None]
+        if rest:
+            is_known = [row is not None for row in rows]
+            names, sources, contents = (
+                list(compress(column, is_known)) for column in (names, sources, contents)
+            )
+        known = zip(filter(None, rows), contents, sources, strict=True)
+        documents = [FiledDocument(row, content, source, whole) for row, content, source in known]
+        repository.names.update(zip(sources, names, strict=True))
+        seen.update(names)
         repository.take_tenants(documents)
         return rest
 

@@ -13,7 +13,9 @@ import os
 import stat
 from collections import defaultdict
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from knobctl.documents.files import is_own, write_atomically
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
     from knobctl.knobs import KnobValue
 
+T = TypeVar("T")
+
 _MARK: Final = b"knobctl-index-1"
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _APPEND: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -30,6 +34,8 @@ _MOST_BATCHES: Final = 16
 _LONGEST_HEAD: Final = 400
 _A_LINE: Final = 1_000
 """So much of a column stands in a line: reading one stops all other threads, such as one that fetches or draws."""
+A_PART: Final = 8_192
+"""So many files are looked up, or rows added, at once: for the same reason."""
 _SPARE: Final = 10_000
 """So many rows more than twice those in use are kept, for other branches and for going back."""
 
@@ -85,7 +91,9 @@ class _Batch(NamedTuple):
         """Give each row by its content."""
         heads = map(self.heads.__getitem__, self.heads_of)
         sets = map(self.sets.__getitem__, self.sets_of)
-        return zip(self.contents, map(Row, self.tenants, heads, sets), strict=False)
+        # As `Row` makes them, without its code being run for each.
+        rows = map(partial(tuple.__new__, Row), zip(self.tenants, heads, sets, strict=True))
+        return zip(self.contents, rows, strict=False)
 
     def judged_by(self, by: str) -> Iterator[tuple[str, Verdict]]:
         """Give each verdict by its content."""
@@ -114,7 +122,7 @@ class Index:
         self._is_broken = not is_whole
         self._rows: dict[str, Row] = {}
         for batch in self._batches:
-            self._rows.update(batch.rows())
+            _take(self._rows, batch.rows())
         self._noted: set[str] = set()
         self._judged: dict[str, dict[str, Verdict]] = {}
         self._seen: set[str] = set()
@@ -139,7 +147,7 @@ class Index:
         self._asked.add(by)
         found: dict[str, Verdict] = {}
         for batch in self._batches:
-            found.update(batch.judged_by(by))
+            _take(found, batch.judged_by(by))
         return found
 
     def judge(self, content: str, by: str, verdict: Verdict) -> None:
@@ -186,6 +194,14 @@ class Index:
             if _is_own_file(os.fstat(handle)):
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 file.write(_sealed(payload, self._key))
+
+
+def _take(found: dict[str, T], pairs: Iterator[tuple[str, T]]) -> None:
+    """Add pairs in small parts: adding a hundred thousand at once stops all other threads."""
+    size = -1
+    while size < len(found):
+        size = len(found)
+        found.update(islice(pairs, A_PART))
 
 
 def _laid_out(rows: Mapping[str, Row], judged: Mapping[str, Mapping[str, Verdict]]) -> bytes:

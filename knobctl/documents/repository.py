@@ -236,10 +236,9 @@ class Repository:
 
     def desired(self, tenant: Document) -> Mapping[str, KnobValue]:
         """The canonical set that a tenant wants, without where it comes from; see `effective`."""
-        unset = self.catalogue.unset
-        return {
-            name: value for name, value in self._written(tenant).items() if value != unset[name]
-        }
+        unset, written = self.catalogue.unset, self._written(tenant)
+        left = {name: value for name, value in written.items() if value != unset[name]}
+        return written if len(left) == len(written) else left
 
     def wants(self, tenant: Document, held: Mapping[str, KnobValue]) -> bool:
         """Whether a canonical set is the one that a tenant wants."""

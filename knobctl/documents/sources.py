@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from operator import attrgetter
 from typing import TYPE_CHECKING, BinaryIO, Final, Protocol, runtime_checkable
 
 from knobctl.documents.reader import MAX_BYTES
@@ -82,37 +83,41 @@ class WorkingTree:
         # A stack, not recursion: folders can be nested deeper than Python calls.
         open_folders = [self._entries(under, skips)]
         while open_folders:
-            for name, is_file in open_folders[-1]:
-                if is_file:
-                    yield name
-                else:
-                    open_folders.append(self._entries(name, skips))
+            for files, folder in open_folders[-1]:
+                yield from files
+                if folder is not None:
+                    open_folders.append(self._entries(folder, skips))
                     break
             else:
                 open_folders.pop()
 
-    def _entries(self, folder: str, skips: Callable[[str], bool]) -> Iterator[tuple[str, bool]]:
-        """Documents and folders in one folder, by name, with whether it is to be read."""
+    def _entries(
+        self, folder: str, skips: Callable[[str], bool]
+    ) -> Iterator[tuple[list[str], str | None]]:
+        """Documents and folders in one folder, by name: always documents, and a folder that comes behind them."""
         try:
-            entries = sorted(os.scandir(self._base + folder), key=_entry_name)
+            entries = sorted(os.scandir(self._base + folder), key=attrgetter("name"))
         except (FileNotFoundError, NotADirectoryError):  # gone since it was seen
             return
         except (
             OSError
         ):  # reading it fails too and says why: what lies in it is not known to be nothing
-            yield f"{folder}/" if folder else "./", True
+            yield [f"{folder}/" if folder else "./"], None
             return
         prefix = f"{folder}/" if folder else ""
+        files: list[str] = []
         for entry in entries:
             name = prefix + entry.name
             if entry.name[0] == "." or skips(name):
                 continue
             if name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
-                yield name, True
+                files.append(name)
             elif entry.is_dir(follow_symlinks=False):
-                yield name, False
+                yield files, name
+                files = []
             elif entry.is_symlink() and (name.endswith(SUFFIXES) or _leads_to_a_folder(entry)):
                 self.links[name] = None
+        yield files, None
 
     def read(self, name: str) -> bytes:
         """See `Files.read`."""
@@ -219,7 +224,3 @@ def _leads_to_a_folder(link: os.DirEntry[str]) -> bool:
         return link.is_dir()
     except OSError:  # in a circle, or to where nobody may look
         return False
-
-
-def _entry_name(entry: os.DirEntry[str]) -> str:
-    return entry.name

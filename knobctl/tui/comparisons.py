@@ -14,17 +14,14 @@ if TYPE_CHECKING:
 
 
 def column_compared(
-    column_of: Callable[[Fleet], Sequence[float] | None], sign: str, wanted: float, default: float
+    column_of: Callable[[Fleet], Sequence[float]], sign: str, wanted: float, default: float
 ) -> Kept:
     """Compare what is in force: where nothing is set, the default is."""
     with_unset = _holds(sign, default, wanted)
     passing = _PASSING[sign, with_unset]
 
     def kept(fleet: Fleet, rows: Sequence[int]) -> list[int]:
-        column = column_of(fleet)
-        if column is None:
-            return list(rows) if with_unset else []
-        return passing(column, wanted, rows)
+        return passing(column_of(fleet), wanted, rows)
 
     return kept
 

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from array import array
 from enum import IntEnum, StrEnum
-from math import isnan, nan
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-from knobctl.knobs import KnobType
+from itertools import count
+from math import nan
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import TypeAlias
 
     from knobctl.knobs import Catalogue, KnobValue
+
+    Cells: TypeAlias = "tuple[str, str, About, Mapping[str, KnobValue], int]"
+    """A row, or as much of a tuple."""
 
 
 class Mark(IntEnum):
@@ -93,6 +97,7 @@ class Held(NamedTuple):
 
 
 NOBODY: Final = About()
+NO_KNOBS: Final[Mapping[str, KnobValue]] = MappingProxyType({})
 # Plain numbers: a member costs a look-up in every row of 100,000.
 _JUDGED, _WARN, _ERROR = int(Mark.JUDGED), int(Mark.WARN), int(Mark.ERROR)
 _COMPARED, _DRIFT, _UNMANAGED = int(Mark.COMPARED), int(Mark.DRIFT), int(Mark.UNMANAGED)
@@ -116,47 +121,31 @@ _BY_MARKS: Final = tuple(
 class Chunk:
     """Some rows, laid out as columns where nothing is drawn; see `Fleet.add`."""
 
-    def __init__(self, rows: Iterable[Row], catalogue: Catalogue) -> None:
-        self.names: list[str] = []
-        self.sources: list[str] = []
-        self.marks = bytearray()
-        self.abouts: list[About] = []
-        self.about = array("I")
-        abouts: dict[int, int] = {}
-        sets: dict[int, int] = {}
-        wanted: list[Mapping[str, KnobValue]] = []
-        places = []
+    def __init__(self, rows: Iterable[Cells]) -> None:
+        columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * len(Row._fields)
+        self.names: list[str] = columns[0]
+        self.sources: list[str] = columns[1]
+        text = "".join(self.names)
+        is_low = text == text.lower()
+        self.lowered = self.names if is_low else [name.lower() for name in self.names]
+        """For searching; mostly the names themselves."""
+        self.marks = bytearray(columns[4])
         # By identity: what many tenants say alike is one object.
-        for name, source, about, desired, marks in rows:
-            self.names.append(name)
-            self.sources.append(source)
-            self.marks.append(marks)
-            if abouts.setdefault(id(about), len(abouts)) == len(self.abouts):
-                self.abouts.append(about)
-            self.about.append(abouts[id(about)])
-            if sets.setdefault(id(desired), len(sets)) == len(wanted):
-                wanted.append(desired)
-            places.append(sets[id(desired)])
-        sizes = list(map(len, wanted))
+        self.abouts: list[About]
+        self.abouts, about = _distinct(columns[2])
+        self.about = array("I", about)
+        self.sets: list[Mapping[str, KnobValue]]
+        self.sets, places = _distinct(columns[3])
+        self.set_of = array("I", places)
+        sizes = list(map(len, self.sets))
         self.counts = array("H", map(sizes.__getitem__, places))
-        self.values = {
-            knob: array("d", map(column.__getitem__, places))
-            for knob, column in _columns(wanted, codes_of(catalogue)).items()
-        }
 
 
-def _columns(
-    sets: Sequence[Mapping[str, KnobValue]], codes: Mapping[str, Mapping[str, float]]
-) -> dict[str, list[float]]:
-    """By knob that any of some sets has, its number in each of them; NaN where it is not in it."""
-    found: dict[str, list[float]] = {}
-    for at, one in enumerate(sets):
-        for knob, value in one.items():
-            column = found.get(knob)
-            if column is None:
-                column = found[knob] = [nan] * len(sets)
-            column[at] = codes[knob][value] if isinstance(value, str) else value
-    return found
+def _distinct(things: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    """The different ones of some objects, and the place of each."""
+    by_id = dict(zip(map(id, things), things, strict=True))
+    places = dict(zip(by_id, count(), strict=False))
+    return list(by_id.values()), [places[id(thing)] for thing in things]
 
 
 def codes_of(catalogue: Catalogue) -> dict[str, dict[str, float]]:
@@ -188,8 +177,9 @@ class Fleet:
         """Which of them, by row."""
         self.counts = array("H")
         """Knobs set."""
-        self.values: dict[str, array[float]] = {}
-        """By knob that anybody sets; NaN where it is not set; the place of its choice for a mode."""
+        self.sets: list[Mapping[str, KnobValue]] = []
+        self.set_of = array("I")
+        """Which of them, by row: the sets that documents want."""
         self.warnings = array("I")
         self.rules: list[tuple[str, ...]] = [()]
         self.rule = array("I")
@@ -201,7 +191,9 @@ class Fleet:
         """The row of a tenant; the first where several documents claim it."""
         self.twins: dict[str, list[int]] = {}
         """The other rows of such a tenant."""
+        self._columns: dict[str, array[float]] = {}
         self._about_places: dict[int, int] = {}
+        self._set_places: dict[int, int] = {}
         self._rule_places: dict[tuple[str, ...], int] = {(): 0}
         self._actor_places: dict[str, int] = {"": 0}
 
@@ -211,35 +203,30 @@ class Fleet:
     def add(self, chunk: Chunk) -> None:
         """Add rows at the end."""
         before, more = len(self.names), len(chunk.names)
-        for row, name in enumerate(chunk.names, before):
-            if self.at.setdefault(name, row) != row:
-                self.twins.setdefault(name, []).append(row)
+        fresh = dict(zip(chunk.names, range(before, before + more), strict=True))
+        if len(fresh) == more and self.at.keys().isdisjoint(fresh):
+            self.at.update(fresh)
+        else:
+            self._add_twins(chunk.names)
         self.names += chunk.names
-        for name in chunk.names:
-            lowered = name.lower()
-            self.lowered.append(name if lowered == name else lowered)
+        self.lowered += chunk.lowered
         self.sources += chunk.sources
         self.marks += chunk.marks
-        places = [self._about_place(about) for about in chunk.abouts]
-        self.about.extend(places[place] for place in chunk.about)
+        abouts = _places(chunk.abouts, self._about_places, self.abouts)
+        self.about.extend(map(abouts.__getitem__, chunk.about))
+        sets = _places(chunk.sets, self._set_places, self.sets)
+        self.set_of.extend(map(sets.__getitem__, chunk.set_of))
         self.counts += chunk.counts
-        for knob in chunk.values.keys() - self.values.keys():
-            self.values[knob] = array("d", [nan]) * before
-        for knob, column in self.values.items():
-            column.extend(chunk.values.get(knob) or array("d", [nan]) * more)
         for counted in (self.warnings, self.rule, self.actor):
             counted.extend(array("I", [0]) * more)
         for unknown in (self.live_floors, self.changed):
             unknown.extend(array("d", [nan]) * more)
         self.revision += 1
 
-    def _about_place(self, about: About) -> int:
-        # By identity: it is one object for many, and comparing labels would cost more than a few twins.
-        place = self._about_places.get(id(about))
-        if place is None:
-            place = self._about_places[id(about)] = len(self.abouts)
-            self.abouts.append(about)
-        return place
+    def _add_twins(self, names: Sequence[str]) -> None:
+        for row, name in enumerate(names, len(self.names)):
+            if self.at.setdefault(name, row) != row:
+                self.twins.setdefault(name, []).append(row)
 
     def rows_of(self, tenant: str) -> Iterator[int]:
         """The rows of a tenant; none where it is not known."""
@@ -294,13 +281,26 @@ class Fleet:
 
     def value(self, row: int, knob: str) -> KnobValue | None:
         """What a row's documents set for a knob; None where they do not set it."""
-        column = self.values.get(knob)
-        if column is None or isnan(column[row]):
-            return None
-        known = self.catalogue[knob]
-        if known.choices:
-            return known.choices[int(column[row])]
-        return column[row] if known.type is KnobType.DOUBLE else int(column[row])
+        return self.sets[self.set_of[row]].get(knob)
+
+    def column(self, knob: str) -> array[float]:
+        """What the documents set for a knob, by row, for whoever compares it.
+
+        Returns:
+            NaN where it is not set; the place of its choice for a mode.
+        """
+        column = self._columns.get(knob)
+        if column is None or len(column) != len(self.set_of):
+            places = self.set_of[:]  # rows may come meanwhile, in another thread
+            numbers = self._numbers(knob)
+            column = self._columns[knob] = array("d", map(numbers.__getitem__, places))
+        return column
+
+    def _numbers(self, knob: str) -> list[float]:
+        """By set, its value of a knob as a number."""
+        codes = codes_of(self.catalogue).get(knob, {})
+        values = [one.get(knob, nan) for one in self.sets]
+        return [codes[value] if isinstance(value, str) else value for value in values]
 
     def about_of(self, row: int) -> About:
         """What a row's document says besides."""
@@ -322,6 +322,20 @@ class Fleet:
             if number:
                 found[_BY_MARKS[marks]] += number
         return found
+
+
+def _places(things: Sequence[Any], places: dict[int, int], known: list[Any]) -> list[int]:
+    """The place of each of some objects among those that are known from now on.
+
+    By identity: it is one object for many, and comparing what it says would cost more than a few twins.
+    """
+    found = []
+    for thing in things:
+        place = places.setdefault(id(thing), len(known))
+        if place == len(known):
+            known.append(thing)
+        found.append(place)
+    return found
 
 
 def _place(value: object, places: dict, values: list) -> int:  # type: ignore[type-arg]

@@ -10,7 +10,7 @@ from concurrent.futures import wait
 from dataclasses import dataclass
 from math import nan
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from knobctl.tui.closer import Closer, Looking, at_stranger
 from knobctl.tui.fleet import Chunk, Fleet, Mark
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from knobctl.tui.fleet_steps import LiveReading
     from knobctl.tui.screens.fleet import FleetScreen
 
+T = TypeVar("T")
+
 OFTEN_S: Final = 15.0
 """How long after live was read it is read again, at the least."""
 SHARE: Final = 20
 """Reading live takes at most one part in so many of the time."""
 WAIT_S: Final = 0.2
-WARM_S: Final = 1.2
-"""By then an index that is warm has given all: rows that are replaced at once would only delay them."""
 FEW: Final = 2_000
-"""So many documents are read in a moment: rows that are half known would only flicker."""
+"""So many documents are read in a moment: rows that are half known would only delay them, and flicker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,21 @@ class Begun:
     """Whether all of them are read; if not, some come before that, to be replaced."""
 
 
-def _kept(opened: Callable[[], Repository]) -> Repository:
-    """Open what is kept as long as the session: it is not looked through for garbage, which stops all that draws."""
+def _kept(made: Callable[[], T]) -> T:
+    """Make what is kept as long as the session: it is not looked through for garbage, which stops all that draws."""
     was_on = gc.isenabled()
     gc.disable()
     try:
-        repository = opened()
+        thing = made()
         gc.freeze()
     finally:
         if was_on:
             gc.enable()
-    return repository
+    return thing
+
+
+def _has_many_left(opening: Repository) -> bool:
+    return opening.files > 0 and opening.listed - opening.files >= FEW
 
 
 class FleetReading:
@@ -125,12 +129,12 @@ class FleetReading:
     def _rows(self) -> Iterator[str | Begun | Chunk]:
         from knobctl.tui.fleet_steps import row_steps, rows_so_far
 
-        workplace, seen, started_s = self._screen.workplace, 0, perf_counter()
+        workplace, seen = self._screen.workplace, 0
         opened = begun(lambda: _kept(workplace.repository))
         while not wait((opened,), timeout=WAIT_S).done:
             opening = workplace.begun()
-            is_early = perf_counter() - started_s < WARM_S
-            if opening is None or is_early or max(opening.listed, opening.files) < FEW:
+            # Those that an index knows come first, and at once: where it is warm, nothing is left then.
+            if opening is None or not (seen or _has_many_left(opening)):
                 yield "reading"
                 continue
             if not seen:
@@ -176,6 +180,7 @@ class FleetReading:
         assert coming is not None
         if coming is not self._screen.fleet:
             self._screen.take_fleet(coming)
+        self._screen.draw_news()  # before what is judged takes its share of the interpreter
         self._screen.sort_rows()
         self._looking = self._checks = self._live = None
         self.judge()
@@ -200,20 +205,25 @@ class FleetReading:
         )
 
     def _verdicts(self) -> Iterator[list[Verdict] | None]:
-        from knobctl.changes.preparing import validated
-        from knobctl.checks.one_by_one import OneByOne
         from knobctl.tui.fleet_steps import Judging
 
-        workplace, repository = self._screen.workplace, self._repository
+        repository = self._repository
         assert repository is not None
         if self._checks is None:
-            validated(repository)
-            checks = OneByOne(repository, today=workplace.today(), fleet=workplace.fleet())
+            checks = _kept(lambda: self._made_checks(repository))
             self._looking, self._checks = Looking(repository, checks), checks
         judging = Judging(self._checks, repository, lambda: self._seen)
         yield from judging.known()
         yield None
         yield from judging.asked()
+
+    def _made_checks(self, repository: Repository) -> OneByOne:
+        from knobctl.changes.preparing import validated
+        from knobctl.checks.one_by_one import OneByOne
+
+        workplace = self._screen.workplace
+        validated(repository)
+        return OneByOne(repository, today=workplace.today(), fleet=workplace.fleet())
 
     def _take_verdicts(self, verdicts: list[Verdict] | None) -> None:
         screen = self._screen
@@ -263,7 +273,7 @@ class FleetReading:
         unknown = fleet.hold(held)
         if unknown:
             before = len(fleet)
-            fleet.add(strangers(unknown, fleet.catalogue))
+            fleet.add(strangers(unknown))
             fleet.hold(unknown)
             self._screen.take_more(before)
             self._has_strangers = True

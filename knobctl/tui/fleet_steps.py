@@ -15,7 +15,7 @@ from knobctl.engine.interface import NotOfferedError
 from knobctl.engine.reading import read_arriving
 from knobctl.errors import EngineError
 from knobctl.finding import Severity
-from knobctl.tui.fleet import NOBODY, About, Chunk, Held, Mark, Row, Verdict
+from knobctl.tui.fleet import NO_KNOBS, NOBODY, About, Chunk, Held, Mark, Row, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from knobctl.documents.repository import Repository
     from knobctl.engine.interface import Engine, LiveSet
     from knobctl.finding import Finding
-    from knobctl.knobs import Catalogue, KnobValue
+    from knobctl.knobs import KnobValue
+    from knobctl.tui.fleet import Cells
 
 STEP: Final = 1_000
 """So many verdicts or live sets are taken at once: a few milliseconds of whoever draws."""
-_ROWS: Final = 4_000
+_ROWS: Final = 8_000
 """So many rows, which are laid out as columns before."""
 _ASKED: Final = 40
 """So many tenants are judged at once."""
@@ -37,12 +38,11 @@ _ASKED: Final = 40
 
 def row_steps(repository: Repository) -> Iterator[Chunk]:
     """The judged tenants in their order, so that the first row is the first tenant's; then the files that give none."""
-    catalogue = repository.catalogue
     tenants = iter(repository.tenants)
     rows = _Rows(repository)
     while some := list(islice(tenants, _ROWS)):
-        yield Chunk(map(rows.row, some), catalogue)
-    yield Chunk(_torn(repository), catalogue)
+        yield Chunk(rows.of(some))
+    yield Chunk(_torn(repository))
 
 
 def rows_so_far(begun: Repository, before: int) -> tuple[int, Chunk]:
@@ -54,8 +54,8 @@ def rows_so_far(begun: Repository, before: int) -> tuple[int, Chunk]:
     some = begun.judged[before : before + _ROWS]
     marks = int(Mark.UNRESOLVED)
     tenants = (one for one in some if one.kind is Kind.TENANT and TENANT_NAME.match(one.name))
-    rows = (Row(one.name, one.source, NOBODY, {}, marks) for one in tenants)
-    return before + len(some), Chunk(rows, begun.catalogue)
+    rows = (Row(one.name, one.source, NOBODY, NO_KNOBS, marks) for one in tenants)
+    return before + len(some), Chunk(rows)
 
 
 class _Rows:
@@ -64,16 +64,25 @@ class _Rows:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._abouts: dict[object, About] = {}
-        self._filed: dict[tuple[int, int], tuple[About, Mapping[str, KnobValue]]] = {}
+        self._filed: dict[tuple[int, int], tuple[About, Mapping[str, KnobValue], int]] = {}
 
-    def row(self, tenant: Document) -> Row:
-        if isinstance(tenant, FiledDocument):
-            # Of documents that the index knows, what is alike is one object, and stays there.
-            key = id(tenant.row.head), id(tenant.row.knobs)
-            known = self._filed.get(key)
-            if known is None:
-                known = self._filed[key] = self._about(tenant), self._repository.desired(tenant)
-            return Row(tenant.name, tenant.source, *known)
+    def of(self, tenants: Iterable[Document]) -> Iterator[Cells]:
+        """The rows of some tenants."""
+        filed = self._filed
+        for tenant in tenants:
+            if isinstance(tenant, FiledDocument):
+                # Of documents that the index knows, what is alike is one object, and stays there.
+                row = tenant.row
+                key = id(row.head), id(row.knobs)
+                known = filed.get(key)
+                if known is None:
+                    known = filed[key] = self._about(tenant), self._repository.desired(tenant), 0
+                # Bare, as making a `Row` would take most of the time.
+                yield tenant.name, tenant.source, *known
+            else:
+                yield self._read(tenant)
+
+    def _read(self, tenant: Document) -> Row:
         marks = 0 if TENANT_NAME.match(tenant.name) else int(Mark.NO_TENANT)
         name = tenant.name or PurePath(tenant.source).stem
         desired = self._repository.desired(tenant)
@@ -94,7 +103,7 @@ def _torn(repository: Repository) -> Iterator[Row]:
         if one.primary and one.severity is Severity.ERROR and one.primary.file not in whole
     )
     for file in torn:
-        yield Row(PurePath(file).stem, file, NOBODY, {}, int(Mark.NO_TENANT))
+        yield Row(PurePath(file).stem, file, NOBODY, NO_KNOBS, int(Mark.NO_TENANT))
 
 
 class Judging:
@@ -239,7 +248,7 @@ def seconds_of(time: str | None) -> float:
         return nan
 
 
-def strangers(held: Sequence[Held], catalogue: Catalogue) -> Chunk:
+def strangers(held: Sequence[Held]) -> Chunk:
     """Rows for what the engine holds and no document asks for."""
     marks = int(Mark.UNMANAGED)
-    return Chunk((Row(one.tenant, "", NOBODY, {}, marks) for one in held), catalogue)
+    return Chunk(Row(one.tenant, "", NOBODY, NO_KNOBS, marks) for one in held)

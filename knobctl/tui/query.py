@@ -239,7 +239,7 @@ def _is_set(wanted: str, catalogue: Catalogue) -> Kept:
     knobs = [_knob(one, catalogue).name for one in wanted.split("|")]
 
     def kept(fleet: Fleet, rows: Sequence[int]) -> list[int]:
-        columns = [fleet.values[knob] for knob in knobs if knob in fleet.values]
+        columns = list(map(fleet.column, knobs))
         if len(columns) == 1:  # only NaN is unequal to itself
             (column,) = columns
             return [row for row in rows if column[row] == column[row]]
@@ -256,9 +256,7 @@ def _compared(name: str, sign: str, text: str, catalogue: Catalogue) -> Kept:
         return _mode_compared(knob, sign, text)
     wanted = _number(name, sign, text)
     assert isinstance(knob.default, (int, float))
-    return column_compared(
-        lambda fleet: fleet.values.get(knob.name), sign, wanted, float(knob.default)
-    )
+    return column_compared(lambda fleet: fleet.column(knob.name), sign, wanted, float(knob.default))
 
 
 def _number_compared(name: str, sign: str, text: str, catalogue: Catalogue) -> Kept:
@@ -288,7 +286,7 @@ def _mode_compared(knob: Knob, sign: str, text: str) -> Kept:
     if wanted is None:
         raise _NotUnderstoodError(_unknown("value of " + knob.name, text, list(knob.choices)))
     default = choices.get(str(knob.default).lower(), nan)
-    return column_compared(lambda fleet: fleet.values.get(knob.name), sign, wanted, default)
+    return column_compared(lambda fleet: fleet.column(knob.name), sign, wanted, default)
 
 
 def _number(name: str, sign: str, text: str) -> float:

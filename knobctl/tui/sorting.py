@@ -51,7 +51,7 @@ ORDERS: Final = (
     Order("state", _worst_first),
     Order(
         "floor",
-        lambda fleet: _set_first(fleet.values.get(fleet.floor_knob) or [float("nan")] * len(fleet)),
+        lambda fleet: _set_first(fleet.column(fleet.floor_knob)),
         reverse=True,
     ),
     Order("warnings", lambda fleet: fleet.warnings.__getitem__, reverse=True),

@@ -14,6 +14,7 @@ sleeps was kept waiting. The engine is served by a process of its own.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import multiprocessing
 import multiprocessing.connection
@@ -170,6 +171,7 @@ async def _inside(root: str, engine: str, token: str) -> None:
     from knobctl.tui.screens.fleet import FleetScreen
 
     os.chdir(root)
+    gc.set_threshold(50_000, 20, 50)  # as the command has it
     sys.setswitchinterval(TURN_S)
     waits: list[_Wait] = []
 

@@ -39,7 +39,7 @@ def fleet_of(*rows: Row, step: int = 2) -> Fleet:
     """A fleet of some rows, a few at a time."""
     fleet = Fleet(CATALOGUE)
     for start in range(0, len(rows), step):
-        fleet.add(Chunk(rows[start : start + step], CATALOGUE))
+        fleet.add(Chunk(rows[start : start + step]))
     return fleet
 
 
@@ -137,7 +137,7 @@ def test_each_change_has_a_revision_of_its_own() -> None:
     seen.add(fleet.revision)
     fleet.hold([])
     seen.add(fleet.revision)
-    fleet.add(Chunk([], CATALOGUE))
+    fleet.add(Chunk([]))
     assert len(seen | {fleet.revision}) == 4
 
 

@@ -34,7 +34,7 @@ ROWS = [
 def fleet() -> Fleet:
     """The rows, judged and compared, but for one of each."""
     found = Fleet(CATALOGUE)
-    found.add(Chunk(ROWS, CATALOGUE))
+    found.add(Chunk(ROWS))
     found.judge(
         [
             Verdict(0, 0, 2, ("floor-above-vector-ceiling", "zero-means-default")),
