@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from knobctl.cli.calibrating import Wanted
-    from knobctl.cli.calibrations import Kept
+    from knobctl.evidence.snapshot import Kept
 
 FILE = click.Path(path_type=Path)
 
@@ -176,7 +176,7 @@ def _refuse_options(context: click.Context) -> None:
 def _measured(
     settings: Settings, wanted: Wanted, *, force: bool, expires_days: int, output: Path | None
 ) -> ExitCode:
-    from knobctl.cli.calibrations import calibrated_by, labelling_command, write_evidence
+    from knobctl.cli.calibrations import calibrated_by, labelling_command, write_record
     from knobctl.cli.session import Session
     from knobctl.cli.stopping import stopping_on_signals
     from knobctl.evidence.corpus_calibration import StoppedError
@@ -196,20 +196,15 @@ def _measured(
         except StoppedError:
             settings.say("stopped; nothing was measured")
             return stopping.code or ExitCode.INTERRUPTED
-        snapshot, path = kept.snapshot, kept.path
         if output is not None:
-            write_evidence(session, snapshot, output)
+            write_record(session, kept.snapshot, output)
         evidence = None if output is None else str(output)
         settings.answer(
             {
                 "text": lambda: calibration_text(
-                    snapshot,
-                    path,
-                    session.now(),
-                    anew=kept.anew,
-                    command=labelling_command(session, wanted),
+                    kept, session.now(), command=labelling_command(session, wanted)
                 ),
-                "json": lambda: calibration_json(snapshot, path, anew=kept.anew, evidence=evidence),
+                "json": lambda: calibration_json(kept, evidence=evidence),
             }
         )
     return ExitCode.OK
@@ -239,20 +234,8 @@ def show(
         found, now = _kept(session, wanted), session.now()
     settings.answer(
         {
-            "text": lambda: calibration_text(
-                found.snapshot,
-                found.path,
-                now,
-                anew=False,
-                mismatches=found.mismatches,
-                drift=found.drift,
-            ),
-            "json": lambda: shown_json(
-                [(found.path, found.snapshot)],
-                now,
-                mismatches=found.mismatches,
-                drift=found.drift,
-            ),
+            "text": lambda: calibration_text(found, now),
+            "json": lambda: shown_json([found], now),
         }
     )
     return ExitCode.OK
@@ -268,7 +251,7 @@ def _list(settings: Settings, text: Callable[..., str]) -> ExitCode:
         found, now = snapshots(session.data_folder / FOLDER), session.now()
     settings.answer(
         {
-            "text": lambda: text([one for _, one in found], now),
+            "text": lambda: text(found, now),
             "json": lambda: shown_json(found, now),
         }
     )

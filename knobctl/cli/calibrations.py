@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from knobctl import __version__
 from knobctl.cli.calibrating import measurable, probe_texts, subject_of
-from knobctl.errors import AnswerError, InputError, RefusedError, UsageError
+from knobctl.errors import InputError, RefusedError, UsageError
 from knobctl.evidence.corpus_calibration import corpus_on
 from knobctl.evidence.noise_floor import Measurement
 from knobctl.evidence.snapshot import (
     Corpus,
     Encoder,
     Fingerprint,
+    Kept,
     Mode,
     ProbeSet,
     Snapshot,
@@ -26,7 +26,6 @@ from knobctl.evidence.snapshot import (
     write_snapshot,
 )
 from knobctl.evidence.vectors_file import read_vectors
-from knobctl.text import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,20 +35,6 @@ if TYPE_CHECKING:
     from knobctl.cli.session import Session
 
 FOLDER: Final = "calibrations"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """A calibration and its file."""
-
-    path: Path
-    snapshot: Snapshot
-    anew: bool = False
-    """Whether it was measured by this run."""
-    mismatches: tuple[str, ...] = ()
-    """Why it says nothing about what is there now."""
-    drift: str | None = None
-    """How the corpus differs from what was measured."""
 
 
 def calibrated_by(
@@ -115,6 +100,7 @@ def kept(session: Session, wanted: Wanted) -> Kept | None:
         path=path,
         snapshot=snapshot,
         mismatches=tuple(mismatches(snapshot.fingerprint, now)),
+        compared=True,
         drift=drift(snapshot.fingerprint.corpus, now.corpus),
     )
 
@@ -192,16 +178,15 @@ def never_measured(session: Session, wanted: Wanted) -> UsageError:
     )
 
 
-def write_evidence(session: Session, snapshot: Snapshot, path: Path) -> None:
+def write_record(session: Session, snapshot: Snapshot, path: Path) -> None:
     """Write a calibration as the record that a tenant's document names.
 
     Raises:
         RefusedError: If nothing was measurable: there is no figure that it would be evidence of.
         AnswerError: If the disk or the permissions do not allow it.
     """
-    from knobctl.checks.evidence_record import record_bytes
-    from knobctl.documents.files import write_atomically
     from knobctl.evidence.calibration_record import calibration_record
+    from knobctl.evidence.evidence_file import write_evidence
 
     tenant = str(snapshot.subject.tenant)
     values = session.catalogue.effective(session.engine.read(tenant).knobs)
@@ -212,7 +197,4 @@ def write_evidence(session: Session, snapshot: Snapshot, path: Path) -> None:
             f"no evidence was written: the noise floor of {tenant} is not measurable",
             hint=f"why: knobctl calibrate show --tenant {tenant}",
         )
-    try:
-        write_atomically(path, record_bytes(record))
-    except OSError as error:
-        raise AnswerError(f"{visible(str(path))} could not be written: {error.strerror}") from error
+    write_evidence(path, record)

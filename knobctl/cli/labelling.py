@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from knobctl.cli.calibrating import Wanted
-    from knobctl.cli.calibrations import Kept
     from knobctl.cli.session import Session
+    from knobctl.evidence.snapshot import Kept
 
 
 def labels_of(

@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from knobctl.checks.evidence_record import corpus_digest
 from knobctl.engine.interface import HoldsVectors
 from knobctl.errors import EngineError, InputError, RefusedError
 from knobctl.evidence.calibrating import calibrated, from_vectors
 from knobctl.evidence.closest import Chunks, closest_told
 from knobctl.evidence.noise_floor import measure
-from knobctl.evidence.replaying import corpus_digest
 from knobctl.evidence.snapshot import Corpus, Encoder
 from knobctl.text import visible
 

@@ -116,6 +116,22 @@ class Snapshot:
     """In compat mode."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A calibration and its file, as it stands today."""
+
+    path: Path
+    snapshot: Snapshot
+    anew: bool = False
+    """Whether it was measured just now."""
+    compared: bool = False
+    """Whether it was held against what is there now."""
+    mismatches: tuple[str, ...] = ()
+    """Why it says nothing about that."""
+    drift: str | None = None
+    """How the corpus differs from what was measured."""
+
+
 _SNAPSHOT: Final = TypeAdapter(Snapshot)
 
 
@@ -176,7 +192,7 @@ def read_snapshot(path: Path) -> Snapshot | None:
     return found
 
 
-def snapshots(folder: Path) -> list[tuple[Path, Snapshot]]:
+def snapshots(folder: Path) -> list[Kept]:
     """Every calibration that is kept, by whose corpus it is; what is none is passed over."""
     found = []
     for path in sorted(folder.glob("*.json")):
@@ -185,8 +201,8 @@ def snapshots(folder: Path) -> list[tuple[Path, Snapshot]]:
         except InputError:
             continue
         if snapshot:
-            found.append((path, snapshot))
-    return sorted(found, key=lambda one: (one[1].subject.words, one[1].mode))
+            found.append(Kept(path=path, snapshot=snapshot))
+    return sorted(found, key=lambda one: (one.snapshot.subject.words, one.snapshot.mode))
 
 
 def _no_calibration(path: Path) -> InputError:

@@ -13,13 +13,12 @@ from knobctl.text import count, visible
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
-    from pathlib import Path
 
     from knobctl.evidence.calibrating import Calibration
     from knobctl.evidence.noise_floor import Measurement
     from knobctl.evidence.rates import Rate
     from knobctl.evidence.resampling import Interval
-    from knobctl.evidence.snapshot import Fingerprint, Snapshot
+    from knobctl.evidence.snapshot import Fingerprint, Kept, Snapshot
 
 PROVISIONAL = (
     "PROVISIONAL: where weak, moderate and strong part was fitted on two corpora (1 and 2.5 standard deviations);"
@@ -35,39 +34,29 @@ NEEDS_VECTORS = (
 _LABEL = 13
 
 
-def calibration_text(
-    snapshot: Snapshot,
-    path: Path,
-    now: datetime,
-    *,
-    anew: bool,
-    mismatches: Sequence[str] = (),
-    drift: str | None = None,
-    command: str = "",
-) -> str:
+def calibration_text(kept: Kept, now: datetime, *, command: str = "") -> str:
     """Tell people what one calibration says.
 
     Args:
-        snapshot: The calibration.
-        path: Its file.
+        kept: The calibration, as it stands.
         now: The time, with its zone.
-        anew: Whether it was measured just now.
-        mismatches: Why it says nothing about what is there now.
-        drift: How the corpus differs from what was measured.
         command: What labels a cosine by it.
     """
+    snapshot = kept.snapshot
     rows = [heading(snapshot)]
     if snapshot.measured:
         rows += [*_measured(snapshot.measured)]
     if snapshot.given:
         rows += [*_given(snapshot.given)]
-    if _mu(snapshot) is not None and is_tight(_mu(snapshot) or 0):
+    mu = _mu(snapshot)
+    if mu is not None and is_tight(mu):
         rows.append(_row("", TIGHT))
-    rows += [_row("does not hold", "; ".join(mismatches))] if mismatches else []
-    rows += [_row("drift", drift)] if drift else []
-    rows.append(_row("kept", _age(snapshot, now, anew=anew)))
-    rows.append(_row("", visible(str(path))))
-    if command and not mismatches:
+    if kept.mismatches:
+        rows.append(_row("does not hold", "; ".join(kept.mismatches)))
+    if kept.drift:
+        rows.append(_row("drift", kept.drift))
+    rows += [_row("kept", _age(snapshot, now, anew=kept.anew)), _row("", visible(str(kept.path)))]
+    if command and not kept.mismatches:
         rows.append(_row("ask it", command))
     return "\n".join(rows)
 
@@ -237,11 +226,13 @@ def _number(value: float | None) -> str:
     return "none" if value is None else f"{value:.3f}"
 
 
-def calibrations_text(found: Sequence[Snapshot], now: datetime) -> str:
+def calibrations_text(found: Sequence[Kept], now: datetime) -> str:
     """List what is kept, a line each."""
     if not found:
         return "no calibration is kept; measure one: knobctl calibrate --tenant T"
-    return "\n".join(f"{_summary(one)}  {_age(one, now, anew=True)}" for one in found)
+    return "\n".join(
+        f"{_summary(one.snapshot)}  {_age(one.snapshot, now, anew=True)}" for one in found
+    )
 
 
 def _summary(snapshot: Snapshot) -> str:

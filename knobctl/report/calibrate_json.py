@@ -13,46 +13,31 @@ from knobctl.evidence.snapshot import spelled
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
-    from pathlib import Path
 
     from knobctl.evidence.calibrating import Calibration
     from knobctl.evidence.noise_floor import Measurement
     from knobctl.evidence.rates import Rate
     from knobctl.evidence.resampling import Interval
-    from knobctl.evidence.snapshot import Snapshot
+    from knobctl.evidence.snapshot import Kept
 
 
-def calibration_json(snapshot: Snapshot, path: Path, *, anew: bool, evidence: str | None) -> str:
+def calibration_json(kept: Kept, *, evidence: str | None) -> str:
     """The answer of `calibrate`."""
-    head = _head("calibrate")
-    kept = {"calibration": snapshot_document(snapshot, path)}
-    document = head | {"anew": anew, "evidence": evidence} | kept
+    answer = {"anew": kept.anew, "evidence": evidence, "calibration": calibration_document(kept)}
+    document = _head("calibrate") | answer
     return json.dumps(spelled(document), indent=2)
 
 
-def shown_json(
-    found: Sequence[tuple[Path, Snapshot]],
-    now: datetime,
-    *,
-    mismatches: Sequence[str] | None = None,
-    drift: str | None = None,
-) -> str:
-    """The answer of `calibrate show`.
-
-    Args:
-        found: The calibrations.
-        now: The time, with its zone.
-        mismatches: Why the only one says nothing about what is there now; None where nothing was asked.
-        drift: How its corpus differs from what was measured.
-    """
+def shown_json(found: Sequence[Kept], now: datetime) -> str:
+    """The answer of `calibrate show`."""
     listed = [
         {
-            "calibration": snapshot_document(snapshot, path),
-            "expired": now >= snapshot.expires_at,
-            "mismatches": None if mismatches is None else list(mismatches),
-            "drift": drift,
+            "calibration": calibration_document(kept),
+            "expired": now >= kept.snapshot.expires_at,
+            "mismatches": list(kept.mismatches) if kept.compared else None,
+            "drift": kept.drift,
         }
-        for path, snapshot in found
+        for kept in found
     ]
     return json.dumps(spelled(_head("calibrate show") | {"calibrations": listed}), indent=2)
 
@@ -62,10 +47,11 @@ def _head(command: str) -> dict[str, Any]:
     return {"version": 1, "command": command, "outcome": ok.outcome, "exit_code": int(ok)}
 
 
-def snapshot_document(snapshot: Snapshot, path: Path) -> dict[str, Any]:
+def calibration_document(kept: Kept) -> dict[str, Any]:
     """One calibration."""
+    snapshot = kept.snapshot
     return {
-        "snapshot": str(path),
+        "snapshot": str(kept.path),
         "mode": snapshot.mode.value,
         "made_at": time_text(snapshot.made_at),
         "made_by": snapshot.made_by,
