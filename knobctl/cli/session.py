@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from knobctl.cli.options import Settings
     from knobctl.documents.filing import Filing
     from knobctl.documents.git import Git, GitCall
+    from knobctl.documents.index import Index
     from knobctl.documents.opening import Opening
     from knobctl.documents.repository import Repository
     from knobctl.documents.sources import Files
@@ -351,34 +352,54 @@ class Session:
 
     def filing_and_live(self, repository: Repository, files: Files) -> Filing:
         """Open the index of a large repository, and begin to read what an engine elsewhere holds of all tenants."""
+        self._catalogue = self._catalogue or repository.catalogue
+        return self.filing(repository, files, meanwhile=self._list_ahead)
+
+    def _list_ahead(self) -> None:
+        """Begin to read what an engine elsewhere holds of all tenants."""
         from knobctl.engine.http import HttpEngine
 
-        self._catalogue = self._catalogue or repository.catalogue
         with suppress(KnobctlError):  # it is said where the engine is asked
             engine = None if self.target.is_embedded else self.unheard_engine
             if isinstance(engine, HttpEngine):
                 engine.list_ahead()
-        return self.filing(repository, files)
 
-    def filing(self, repository: Repository, files: Files) -> Filing:
-        """Open the index of a large repository."""
+    def filing(
+        self,
+        repository: Repository,
+        files: Files,
+        *,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> Filing:
+        """Open the index of a large repository.
+
+        Args:
+            repository: The one that is opened.
+            files: Its files.
+            meanwhile: What else is to be done once Git is at work: it comes to its end while others do
+                theirs, and an engine on the same machine has its processors for itself the sooner.
+        """
+        from knobctl.documents.filing import Filing
+
+        def index() -> Index:
+            meanwhile()
+            return self._index(repository)
+
+        filing = Filing(index, repository, files, self.git(repository.root))
+        self._opened.callback(filing.index.save)
+        return filing
+
+    def _index(self, repository: Repository) -> Index:
+        """Read what earlier runs found in a repository's files."""
         from hashlib import blake2b
 
         from knobctl.cli.program import program_digest
-        from knobctl.documents.filing import Filing
         from knobctl.documents.index import Index
 
         root, schema = repository.root, repr(repository.catalogue.schema)
         name = blake2b(os.fsencode(root), digest_size=16).hexdigest()
         key = blake2b(program_digest() + schema.encode(), digest_size=16).hexdigest()
-        filing = Filing(
-            lambda: Index(self.cache_folder / "index" / name, key),
-            repository,
-            files,
-            self.git(root),
-        )
-        self._opened.callback(filing.index.save)
-        return filing
+        return Index(self.cache_folder / "index" / name, key)
 
     def understood(
         self, opening: Opening, *, whole: bool = True, may_be_empty: bool = False

@@ -237,7 +237,7 @@ def _laid_out(rows: Mapping[str, Row], judged: Mapping[str, Mapping[str, Verdict
 
 
 class _Table:
-    """Things that are told apart by how they are written: 0.0 is not -0.0."""
+    """Things that are told apart by how they are written: 0.0 is not -0.0, and 1 is neither 1.0 nor true."""
 
     def __init__(self) -> None:
         self.things: list[object] = []
@@ -245,7 +245,7 @@ class _Table:
 
     def place(self, thing: object) -> int:
         """Give the place of a thing, which has one from now on."""
-        place = self._places.setdefault(json.dumps(thing), len(self.things))
+        place = self._places.setdefault(repr(thing), len(self.things))
         if place == len(self.things):
             self.things.append(thing)
         return place
