@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from knobctl.evidence.snapshot import Kept
 
 FILE = click.Path(path_type=Path)
+EXPIRES_AFTER_DAYS = 30
 
 
 def corpus_options(function: Any) -> Any:  # noqa: ANN401  what click decorates
@@ -90,7 +91,7 @@ def _alpha(_ctx: click.Context, _param: click.Parameter, value: float | None) ->
 @click.option(
     "--expires-after",
     type=click.IntRange(1, 3650),
-    default=30,
+    default=EXPIRES_AFTER_DAYS,
     show_default=True,
     metavar="DAYS",
     help="How long it may be used.",

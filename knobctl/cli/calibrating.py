@@ -146,7 +146,7 @@ def _told(
     from knobctl.report.progress import progress
 
     number = len(probes) + len(on_topic)
-    shows = session.settings.shows_progress and not session.target.is_embedded
+    shows = session.settings.shows_progress
     with (
         progress(number, "asking", sys.stderr, clock=time.monotonic, wanted=shows) as step,
         session.beside(step.make_room),

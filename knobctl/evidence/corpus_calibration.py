@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import numpy as np
+
 from knobctl.checks.evidence_record import corpus_digest
 from knobctl.engine.interface import HoldsVectors
 from knobctl.errors import EngineError, InputError, RefusedError
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from threading import Event
 
+    from numpy.typing import NDArray
+
     from knobctl.engine.interface import Engine
     from knobctl.evidence.calibrating import Asked, Calibration
     from knobctl.evidence.noise_floor import Measurement
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 AT_ONCE: Final = 12
-"""Probes in one call: so few that a call stays far from its deadline."""
+"""Texts in one call: so few that a call stays far from its deadline."""
 _PATIENT: Final = "ranker.timeout"
 _CHANGED: Final = "the corpus changed while it was measured"
 
@@ -138,9 +142,9 @@ def measured(
     if isinstance(on.engine, HoldsVectors):
         stored = on.engine.stored_vectors(on.tenant)
         chunks = Chunks.of(stored.chunk_ids, stored.vectors)
-        asides = on.engine.embed(on_topic) if on_topic else None
-        own = from_vectors(chunks, on.engine.embed(probes), asked, asides)
-        return _of_one_corpus(on, own)
+        off = _embedded(on, on.engine, probes, step)
+        aside = _embedded(on, on.engine, on_topic, step) if on_topic else None
+        return _of_one_corpus(on, from_vectors(chunks, off, asked, aside))
     told = _told(on, (*probes, *on_topic), step)
     found = calibrated(
         closest_told(told[: len(probes)], on.corpus.chunks),
@@ -149,6 +153,19 @@ def measured(
         on_topic=[max(one.values()) for one in told[len(probes) :]],
     )
     return _of_one_corpus(on, found)
+
+
+def _embedded(
+    on: CorpusOnEngine, engine: HoldsVectors, texts: Sequence[str], step: Callable[[int], None]
+) -> NDArray[np.float32]:
+    """The vectors of texts, few at a time, so that a stop is heard."""
+    found = []
+    for at in range(0, len(texts), AT_ONCE):
+        if on.stop.is_set():
+            raise StoppedError
+        found.append(engine.embed(texts[at : at + AT_ONCE]))
+        step(len(found[-1]))
+    return np.concatenate(found)
 
 
 def _of_one_corpus(on: CorpusOnEngine, found: T) -> T:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "knobctl-calibration"
 FORMAT_VERSION: Final = 1
-EXPIRES_AFTER_DAYS: Final = 30
 _DRIFT: Final = 0.10
 """So much may the number of chunks change before it is told apart from a mere change."""
 
