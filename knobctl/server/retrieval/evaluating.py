@@ -125,17 +125,16 @@ class Evaluating:
             )
             for query in queries
         ]
-        return [
-            [
-                _Query(query, settings, first, whole)
-                for query, (first, whole) in zip(
-                    queries,
-                    self._retrieval.retrieve_each(requests, settings, shared),
-                    strict=True,
+        by_ranking: dict[tuple[object, ...], list[tuple[Retrieved, Retrieved]]] = {}
+        sets = []
+        for settings in asking.proposed:
+            if settings.ranking not in by_ranking:
+                by_ranking[settings.ranking] = self._retrieval.retrieve_each(
+                    requests, settings, shared
                 )
-            ]
-            for settings in asking.proposed
-        ]
+            pairs = zip(queries, by_ranking[settings.ranking], strict=True)
+            sets.append([_Query(query, settings, *both) for query, both in pairs])
+        return sets
 
 
 def _every_id(sets: Iterable[Iterable[_Query]]) -> set[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from knobctl.server.retrieval.model import HISTOGRAM_BANDS, Outcome
@@ -61,7 +62,6 @@ def _outcome(*, kept: int, candidates: int) -> Outcome:
 
 def histogram(candidates: Sequence[Candidate]) -> tuple[int, ...]:
     """Count candidates by score, in equal bands from 0 to 1; a score on an edge is in the band below it."""
-    counts = [0] * HISTOGRAM_BANDS
-    for candidate in candidates:
-        counts[bisect_left(_UPPER_ENDS, candidate.score)] += 1
-    return tuple(counts)
+    scores = sorted(candidate.score for candidate in candidates)
+    upto = [bisect_right(scores, end) for end in _UPPER_ENDS]
+    return tuple(count - before for before, count in pairwise([0, *upto]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -95,7 +94,16 @@ def _reckon_cosines(
 
 
 def _without_vector(chunk: Chunk) -> Chunk:
-    return replace(chunk, vector=b"") if chunk.vector else chunk
+    if not chunk.vector:
+        return chunk
+    return Chunk(  # a third of the time of `replace`, and hits are many
+        chunk_id=chunk.chunk_id,
+        document_id=chunk.document_id,
+        source_id=chunk.source_id,
+        text=chunk.text,
+        created_at=chunk.created_at,
+        metadata=chunk.metadata,
+    )
 
 
 def stacked(chunks: Sequence[Chunk]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:

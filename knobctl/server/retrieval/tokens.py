@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +15,11 @@ FRAME: Final = 2
 """Tokens that are put around a text: [CLS] and [SEP]."""
 MOST_TOKENS_A_CHARACTER: Final = 4
 """A Hangul syllable is taken apart into up to three letters, each of which may be a token."""
+MOST_COUNTED: Final = 1_000
+"""Texts whose tokens are remembered: chunks come again and again, and none is longer than its embedder reads."""
 
 
+@lru_cache(maxsize=MOST_COUNTED)
 def count_tokens(text: str) -> int:
     """How many tokens a text has, whatever the embedder; its frame is not counted."""
     return len(counting().encode(text, add_special_tokens=False))
