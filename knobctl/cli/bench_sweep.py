@@ -76,7 +76,7 @@ def sweep(
     beside: tuple[Compared, ...] = ()
     if compare:
         other = swept(recording_at(compare), wanted, by, knob=knob, source=source)
-        beside = tuple(compared(found, other, seed=bench.sample_seed))
+        beside = tuple(compared(found, other))
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
     settings.answer(
         {

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from knobctl.errors import InputError, UsageError
+from knobctl.evidence.paired_shares import difference_interval
 from knobctl.evidence.rates import Rate
 from knobctl.evidence.recording import JudgedBy, Label, Why
 from knobctl.evidence.sweep import Row, Rows, judged_sweep, quantiles, refusal_curve
@@ -216,42 +217,32 @@ class Compared:
     difference: float
     """Of the refused shares: the other report's less this one's."""
     low: float
-    """The ends of its 95 % interval, by a bootstrap over the questions, each drawn with both of its scores."""
+    """The ends of its 95 % interval, see `difference_interval`."""
     high: float
 
 
-BOOTSTRAPS: Final = 2_000
-
-
-def compared(one: Swept, other: Swept, *, seed: int) -> list[Compared]:
+def compared(one: Swept, other: Swept) -> list[Compared]:
     """Set two reports side by side over the questions that both scored.
 
     Args:
         one: This report, swept.
         other: The other, swept over the same floors and signal.
-        seed: Of the bootstrap: the same reports give the same interval.
 
     Raises:
         UsageError: If they have no question in common.
     """
-    import numpy as np
-
     mine, theirs = _by_id(one), _by_id(other)
     common = sorted(mine.keys() & theirs.keys())
     if not common:
         raise UsageError("the two reports have no scored question in common")
     rows = [Rows.of([each[id_] for id_ in common]) for each in (mine, theirs)]
     floors = [each.floor for each in one.curve]
-    chance = np.random.default_rng(seed)
     found = []
     for floor in floors:
         refused = [each.scores < floor for each in rows]
-        changed = np.array([(~refused[0] & refused[1]).sum(), (refused[0] & ~refused[1]).sum()])
-        # Drawing questions with both of their scores is drawing how many of each kind come.
-        kinds = np.array([*changed, len(common) - changed.sum()]) / len(common)
-        drawn = chance.multinomial(len(common), kinds, BOOTSTRAPS)
-        differences = (drawn[:, 0] - drawn[:, 1]) / len(common)
-        low, high = np.quantile(differences, [0.025, 0.975])
+        gained = int((~refused[0] & refused[1]).sum())
+        lost = int((refused[0] & ~refused[1]).sum())
+        low, high = difference_interval(gained, lost, len(common))
         curves = [refusal_curve(each, [floor])[0] for each in rows]
         judged = [judged_sweep(each, [floor])[0] for each in rows]
         shares = [curve.refused.value or 0.0 for curve in curves]
@@ -261,8 +252,8 @@ def compared(one: Swept, other: Swept, *, seed: int) -> list[Compared]:
                 refused=(curves[0].refused, curves[1].refused),
                 answerable_refused=(judged[0].answerable_refused, judged[1].answerable_refused),
                 difference=shares[1] - shares[0],
-                low=float(low),
-                high=float(high),
+                low=low,
+                high=high,
             )
         )
     return found

@@ -213,7 +213,7 @@ def _bound(rate: Rate) -> str:
 def _compared_lines(compare: Sequence[Compared]) -> Iterator[str]:
     questions = compare[0].refused[0].denominator
     floors = _column(one.floor for one in compare)
-    yield f"compared over the {count(questions, 'question')} of both reports; differences with a paired bootstrap"
+    yield f"compared over the {count(questions, 'question')} of both reports; differences with their 95% intervals"
     yield f"  {'floor':<{floors}}{'refused here':<20}{'refused there':<20}{'difference':<30}answerable refused, here and there"
     for one in compare:
         here, there = one.refused

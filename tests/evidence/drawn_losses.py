@@ -125,9 +125,9 @@ def coverage(size: int, rate: float, interval: Callable[[int, int], tuple[float,
             + count * log(rate) + (size - count) * log(1 - rate)
         )  # fmt: skip
 
-    likely = [count for count in range(size + 1) if weight(count) > 1e-12]
-    return sum(
-        weight(count)
-        for count in likely
-        if interval(count, size)[0] <= rate <= interval(count, size)[1]
-    )
+    total = 0.0
+    for count in range(size + 1):
+        if weight(count) > 1e-9:
+            low, high = interval(count, size)
+            total += weight(count) * (low <= rate <= high)
+    return total
