@@ -263,8 +263,15 @@ def _list(settings: Settings, text: Callable[..., str]) -> ExitCode:
     short_help="What cosines of questions mean beside the noise floor.",
     context_settings={"ignore_unknown_options": True},  # so that -0.05 is a number
 )
-@click.argument("cosines", type=float, nargs=-1, required=True, metavar="COSINE...")
+@click.argument("cosines", type=float, nargs=-1, metavar="COSINE...")
 @corpus_options
+@click.option(
+    "--fused",
+    type=float,
+    multiple=True,
+    metavar="SCORE",
+    help="With --compat instead of a cosine: the fused scores, best first; the label of their gap.",
+)
 @click.option(
     "--alpha",
     type=float,
@@ -281,6 +288,7 @@ def relevance(
     probes: Path | None,
     encoder: str | None,
     compat: bool,
+    fused: tuple[float, ...],
     alpha: float | None,
 ) -> ExitCode:
     """Say how relevant the closest chunk of a question is, by its cosine: bestCosine of an answer.
@@ -289,11 +297,18 @@ def relevance(
     floor is no match.
     """
     from knobctl.cli.calibrating import Wanted
-    from knobctl.cli.labelling import labels_of
+    from knobctl.cli.labelling import gap_labels, labels_of
     from knobctl.cli.session import Session
 
     if compat and alpha is not None:
         raise UsageError("--compat knows no --alpha: leave one out")
+    if bool(fused) == bool(cosines) or (fused and not compat):
+        raise UsageError(
+            "name a COSINE or several; or with --compat the best scores: --fused SCORE"
+        )
+    if fused:
+        settings.answer(gap_labels(fused))
+        return ExitCode.OK
     wanted = _corpus(Wanted, tenant, vectors, probes, encoder, compat=compat)
     with Session(settings, engine=tenant is not None) as session:
         renderings = labels_of(session, wanted, cosines, alpha)

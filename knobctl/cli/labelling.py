@@ -10,6 +10,8 @@ from knobctl.errors import UsageError
 from knobctl.evidence.corpus_calibration import corpus_on
 from knobctl.evidence.snapshot import Mode
 from knobctl.report.relevance import (
+    gap_json,
+    gap_text,
     given_json,
     given_labels,
     given_text,
@@ -50,6 +52,11 @@ def labels_of(
         "text": lambda: relevance_text(labels, now),
         "json": lambda: relevance_json(labels),
     }
+
+
+def gap_labels(scores: Sequence[float]) -> dict[str, Callable[[], str | Iterable[str]]]:
+    """Label by the gap of fused scores, as the given package does where no cosine is known."""
+    return {"text": lambda: gap_text(scores), "json": lambda: gap_json(scores)}
 
 
 def _given(

@@ -57,7 +57,7 @@ def calibration_text(kept: Kept, now: datetime, *, command: str = "") -> str:
         rows.append(_row("drift", kept.drift))
     rows += [_row("kept", _age(snapshot, now, anew=kept.anew)), _row("", visible(str(kept.path)))]
     if command and not kept.mismatches:
-        rows.append(_row("ask it", command))
+        rows.append(f"{'ask it':<{_LABEL}} {command}")  # never torn: it is to be copied
     return "\n".join(rows)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.errors import ExitCode
-from knobctl.evidence.given_labels import delivery, in_use, z_words
+from knobctl.evidence.given_labels import delivery, gap_tier, in_use, z_words
 from knobctl.evidence.noise_floor import clamp_sigma, is_tight
 from knobctl.evidence.noise_floor import relevance as given_relevance
 from knobctl.evidence.snapshot import spelled
@@ -225,3 +225,30 @@ def given_json(labels: GivenLabels) -> str:
         ],
     }
     return json.dumps(spelled(document), indent=2)
+
+
+def gap_text(scores: Sequence[float]) -> str:
+    """Tell people what the gap between two fused scores is called."""
+    tier = gap_tier(scores)
+    if tier is None:
+        return "no label: it takes two fused scores, the best of them above 0"
+    said = delivery(tier, tight=False, notes=0, floor_applied=False)
+    out = "text given out" if said.delivered else f"text withheld ({said.reason})"
+    return (
+        f"{tier.value}: the gap between the two best fused scores; {out}\n"
+        "It tells how far two candidates are apart, and nothing of their relevance."
+    )
+
+
+def gap_json(scores: Sequence[float]) -> str:
+    """Tell machines."""
+    tier = gap_tier(scores)
+    said = delivery(tier, tight=False, notes=0, floor_applied=False)
+    unknown = dict.fromkeys(("alpha", "noise_floor", "sigma", "drift"))
+    label = {
+        **dict.fromkeys(("cosine", "p_value", "z", "given_z")),
+        "tier": tier.value if tier else None,
+        "delivered": said.delivered,
+        "reason": said.reason or None,
+    }
+    return json.dumps(_head("compat", None) | unknown | {"labels": [label]}, indent=2)

@@ -209,6 +209,18 @@ def test_compat_labels_are_the_given_ones(inside: Inside) -> None:
         ]
 
 
+def test_compat_labels_the_gap_of_fused_scores_where_no_cosine_is_known(inside: Inside) -> None:
+    """Every case of the vectors, whatever is not finite."""
+    for row in (row for row in GIVEN["rank_gap_fallback"] if row["scores"]):
+        scores = [word for one in row["scores"] for word in (f"--fused={number(one)}",)]
+        done = inside("calibrate", "relevance", "--compat", *scores, "--format", "json")
+        assert faults_of(done.json, LABELS) == []
+        assert (done.json["labels"][0]["tier"] or "") == row["tier"], row
+    told = inside("calibrate", "relevance", "--compat", "--fused", "0.5", "--fused", "0.5")
+    assert told.out.startswith("no_match: the gap between the two best fused scores")
+    assert inside("calibrate", "relevance", "--compat", "--fused", "1").out.startswith("no label")
+
+
 def test_a_measurement_is_kept_and_used_again(inside: Inside) -> None:
     """Until it is forced, or anything that it depends on changes; for its owner alone."""
     random_files(inside)
@@ -340,6 +352,9 @@ def test_options_that_do_not_go_together_are_refused(inside: Inside) -> None:
         (("--force", "show"), "--force stands before show"),
         (("--tenant", "acme", "relevance", "0.5"), "--tenant stands before relevance"),
         (("relevance", "0.5", "--vectors", "v.jsonl"), "no calibration is kept of"),
+        (("relevance", "--vectors", "v.jsonl"), "name a COSINE or several"),
+        (("relevance", "0.5", "--fused", "1", "--compat"), "name a COSINE or several"),
+        (("relevance", "--fused", "1"), "name a COSINE or several"),
         (("relevance", "x", "--vectors", "v.jsonl"), "not a valid float"),
         (("show", "--vectors", "v.jsonl"), "no calibration is kept of"),
     ):
