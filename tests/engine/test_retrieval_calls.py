@@ -18,12 +18,14 @@ from knobctl.knobs import load_catalogue
 from knobctl.server.auth import Caller, local_caller
 from knobctl.server.opening import RetrievalParts, Services, open_services
 from knobctl.server.retrieval.model import Text
+from knobctl.server.retrieval.stored_vectors import stored_vectors
 from tests.engine.conftest import QUICK
 from tests.given_engine import GivenEngine
 from tests.server.doors import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from knobctl.engine.interface import Engine
 
@@ -244,3 +246,18 @@ def test_the_store_in_the_process_gives_its_vectors_and_embeds(services: Service
     assert np.allclose(stored.vectors, made, atol=1e-6)
     assert np.allclose(np.linalg.norm(stored.vectors, axis=1), 1, atol=1e-6)
     assert engine.stored_vectors("nobody").chunk_ids == ()
+
+
+def test_vectors_are_those_of_the_newest_version_however_they_are_read(tmp_path: Path) -> None:
+    """Page by page, with what was written again and what was removed since."""
+    services = new_services(tmp_path)
+    caller = local_caller("test")
+    assert services.ingest is not None
+    for text in ("one", "two", "three"):
+        services.ingest.upsert(caller, "acme", [Text(document_id=text, text=text)])
+    services.ingest.upsert(caller, "acme", [Text(document_id="one", text="another one")])
+    services.ingest.delete_documents(caller, "acme", ["two"])
+    whole, paged = (stored_vectors(services.knobs.store, "acme", at_once=n) for n in (100, 1))
+    assert whole.chunk_ids == paged.chunk_ids == ("one", "three")
+    assert (whole.vectors == paged.vectors).all()
+    services.close()

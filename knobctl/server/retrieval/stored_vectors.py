@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from knobctl.server.retrieval.embedder import Vectors
     from knobctl.server.store.interface import Store
 
-_AT_ONCE: Final = 5_000
+AT_ONCE: Final = 5_000
 """Chunks of one page."""
 
 
@@ -26,8 +26,13 @@ class StoredVectors:
     """Shape (chunks, dimensions); of no columns where there is no chunk."""
 
 
-def stored_vectors(store: Store, tenant: str) -> StoredVectors:
+def stored_vectors(store: Store, tenant: str, *, at_once: int = AT_ONCE) -> StoredVectors:
     """Read a tenant's vectors, all of one version.
+
+    Args:
+        store: The store.
+        tenant: Whose.
+        at_once: Chunks of one page.
 
     Raises:
         StoreUnavailableError: If the store cannot be asked, or its vectors are of unequal lengths.
@@ -36,7 +41,7 @@ def stored_vectors(store: Store, tenant: str) -> StoredVectors:
     with store.reading() as session:
         after = 0
         while True:
-            page = session.corpus.changes(tenant, after=after, limit=_AT_ONCE)
+            page = session.corpus.changes(tenant, after=after, limit=at_once)
             for chunk_id in page.removed:
                 found.pop(chunk_id, None)
             found |= {chunk.chunk_id: chunk.vector for chunk in page.written}
