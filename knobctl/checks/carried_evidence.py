@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from knobctl.checks.evidence_doubts import other_values
 from knobctl.checks.evidence_files import NoEvidence
 from knobctl.checks.evidence_record import measured_for
-from knobctl.checks.evidence_rules import other_values
 from knobctl.checks.evidence_statement import spoken_figures, statement
 from knobctl.checks.evidences import layers_for, speaks_for
 

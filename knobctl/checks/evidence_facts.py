@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from knobctl.checks.evidence_doubts import other_values
 from knobctl.checks.evidence_files import NoEvidence
 from knobctl.checks.evidence_record import figure_json, measured_for
-from knobctl.checks.evidence_rules import other_values
 from knobctl.checks.evidences import layers_for, speaks_for
 
 if TYPE_CHECKING:
@@ -76,7 +76,11 @@ def _spoken(one: Evidence, effective: Effective) -> dict[str, object]:
         "chunks": record.corpus.chunks,
         "knobs": dict(record.knobs),
         "before": dict(record.before),
-        "figures": {name: _doubles(figure_json(one)) for name, one in record.figures.items()},
+        "figures": {
+            name: _doubles(figure_json(one))
+            for name, one in record.figures.items()
+            if one is not None
+        },
     }
 
 
