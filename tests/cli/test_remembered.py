@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from knobctl.cli.answer_folder import LARGEST, MOST_BYTES, MOST_ENTRIES, AnswerFolder
 from knobctl.cli.remembered import FEWEST
 from knobctl.report.formats import FORMATS
+from tests.checks.evidence_records import record_text
 from tests.cli.edited_folders import (
     EAST,
     FILES,
@@ -349,3 +350,17 @@ def test_the_day_is_part_of_the_question(inside: Inside, in_zone: Callable[[str]
         codes.append("waiver-expired" in inside("check").out)
     assert datetime.now(UTC).date() >= IN_THE_WEST
     assert codes == [False, True, False]
+
+
+@pytest.mark.parametrize("file", ["evidence/acme.json", ".evidence/acme.json"])
+def test_a_record_that_a_policy_read_is_read_again(inside: Inside, kept: Path, file: str) -> None:
+    """Also one in a hidden folder, which is not among the files that were counted."""
+    del kept
+    policy = "policy: few\nseverity: error\nwhen: evidence.exists(e, e.questions < 300)\nmessage: few\nexamples: {pass: [], fail: []}\n"
+    inside.write("policies/few.yaml", policy)
+    inside.write("tenants/new.yaml", f"tenant: squad2\nevidence: [{file}]\nknobs: {{}}\n")
+    for questions in (400, 200, 400):
+        inside.write(file, record_text(questions=questions))
+        for _ in range(2):
+            found = inside("check", "--format", "json").json["findings"]
+            assert any(one["rule"] == "few" for one in found) is (questions < 300)
