@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 TURN_S: Final = 0.001
 """How long a thread that reads keeps the interpreter from the one that draws, which needs it several times for a key."""
+GARBAGE: Final = (5_000, 20, 50)
+"""How often garbage is looked for: in few things at a time, as everything waits for it, and in all things seldom."""
 
 
 def assert_terminal() -> None:
@@ -71,7 +74,7 @@ def run_app(session: Session, workplace: Workplace, theme: str | None, *, served
 
     chosen = themes.named(theme).name if theme else _fitting(session)
     os.environ.pop("NO_COLOR", None)  # the theme obeys it; Textual would make greys of its own
-    sys.setswitchinterval(TURN_S)
+    give_turns()
     app = _made(workplace, chosen, read_keymap_file(session), served=served)
     with _signals_kept():
         try:
@@ -81,6 +84,12 @@ def run_app(session: Session, workplace: Workplace, theme: str | None, *, served
     if app.crash:
         raise app.crash
     return gravest([ExitCode(app.return_code or ExitCode.OK), finished])
+
+
+def give_turns() -> None:
+    """See that what draws is not kept waiting by what reads."""
+    sys.setswitchinterval(TURN_S)
+    gc.set_threshold(*GARBAGE)
 
 
 @contextmanager

@@ -65,9 +65,18 @@ def by_name(fleet: Fleet, rows: Iterable[int]) -> list[int]:
     known = list(rows)
     key = fleet.lowered.__getitem__
     # As files are listed, tenants mostly are too.
-    if all(map(le, map(key, known), map(key, islice(known, 1, None)))):
+    if all(map(_is_sorted, _parts([*map(key, known)]))):
         return known
     return _sorted(key, known, reverse=False)
+
+
+def _parts(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """In parts, each of which begins with the last of the one before."""
+    return (texts[start : start + _PART + 1] for start in range(0, len(texts), _PART))
+
+
+def _is_sorted(texts: Sequence[str]) -> bool:
+    return all(map(le, texts, islice(texts, 1, None)))
 
 
 def in_order(fleet: Fleet, order: Order, named: Sequence[int]) -> list[int]:

@@ -14,7 +14,6 @@ sleeps was kept waiting. The engine is served by a process of its own.
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import multiprocessing
 import multiprocessing.connection
@@ -164,15 +163,14 @@ def _sleep(told: multiprocessing.connection.Connection, stop: Event) -> None:
 async def _inside(root: str, engine: str, token: str) -> None:
     """Open the place, and note how long the loop waits for its turn."""
     from knobctl.cli.options import Settings
-    from knobctl.cli.screen import TURN_S
+    from knobctl.cli.screen import give_turns
     from knobctl.cli.session import Session
     from knobctl.cli.workplace import SessionWorkplace
     from knobctl.tui.app import KnobctlApp
     from knobctl.tui.screens.fleet import FleetScreen
 
     os.chdir(root)
-    gc.set_threshold(50_000, 20, 50)  # as the command has it
-    sys.setswitchinterval(TURN_S)
+    give_turns()
     waits: list[_Wait] = []
 
     async def beat() -> None:
