@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from knobctl.changes.arriving import Arriving
 from knobctl.changes.corpora import Corpora
@@ -101,7 +101,7 @@ def narrowed(
 def _refuse_ambiguity(
     repository: Repository, chosen: list[Document], fleet: Document | None
 ) -> None:
-    """Refuse a tenant that several fleets claim, where none is named; one fleet's own are findings."""
+    """Refuse a tenant that stands in several places of which no fleet is named; one fleet's own are findings."""
     if fleet is not None or not repository.fleets:
         return
     seen: dict[str, Document] = {}
@@ -109,13 +109,25 @@ def _refuse_ambiguity(
         other = seen.setdefault(tenant.name, tenant)
         if other is tenant:
             continue
-        fleets = {one.name for each in (tenant, other) for one in repository.fleets_of(each)}
-        if len(fleets) > 1:
+        claims = {name for each in (tenant, other) for name in _claiming(repository, each)}
+        if len(claims) > 1:
+            fleets = " and ".join(sorted(claims - {_NO_FLEET}))
+            whose = (
+                f"the fleet {fleets} and for none"
+                if _NO_FLEET in claims
+                else f"the fleets {fleets}"
+            )
             raise UsageError(
-                f"{tenant.name} stands in {other.source} and in {tenant.source}, for the fleets "
-                f"{' and '.join(sorted(fleets))}",
+                f"{tenant.name} stands in {other.source} and in {tenant.source}, for {whose}",
                 hint="say which one is meant: --fleet NAME",
             )
+
+
+_NO_FLEET: Final = ""
+
+
+def _claiming(repository: Repository, tenant: Document) -> list[str]:
+    return [one.name for one in repository.fleets_of(tenant)] or [_NO_FLEET]
 
 
 @collector_paused()

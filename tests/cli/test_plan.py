@@ -80,6 +80,23 @@ def test_the_answer_fits_its_schema_and_says_what_apply_would_refuse(inside: Ins
     assert "apply would be refused: 1 tenant would change" in inside("plan", ".", *ENGINE).out
 
 
+@pytest.mark.parametrize("second", ["prod/more.yaml", "elsewhere.yaml", "aside.json"])
+def test_a_tenant_that_stands_in_a_fleet_and_in_none_is_not_planned(
+    inside: Inside, second: str
+) -> None:
+    """Which of two sets is meant is nobody's guess, wherever they come in the order of files."""
+    inside.write("fleet.yaml", 'fleet: prod\ninclude: ["prod/*"]\n')
+    inside.write("prod/acme.yaml", "tenant: acme\nknobs: {}\n")
+    inside.write(second, '{"tenant": "acme", "knobs": {"rrf_k": 30}}\n')
+    result = inside("plan", *ENGINE)
+    if second.startswith("prod"):
+        assert (result.code, "duplicate-tenant" in result.out) == (4, True), result
+    else:
+        assert (result.code, result.out) == (2, "")
+        assert "for the fleet prod and for none" in result.err
+        assert inside("plan", "--fleet", "prod", *ENGINE).code == 0
+
+
 def test_errors_stop_a_plan(inside: Inside) -> None:
     """Exit 4, and no file is written."""
     inside.write("acme.yaml", "tenant: acme\nknobs: {retrieval_min_score: 7}\n")
