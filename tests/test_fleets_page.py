@@ -5,9 +5,7 @@ To write the sessions' output anew: python -m tests.test_fleets_page
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
 import tempfile
 from datetime import UTC, datetime
@@ -22,14 +20,12 @@ from knobctl.knobs import load_catalogue
 from knobctl.server.auth import local_caller
 from knobctl.server.opening import open_services
 from knobctl.server.retrieval.model import Text
-from tests.test_readme import OPTIONS, SESSION, steady
+from tests.playing import MAIN, ROOT, SESSION, Stage, commands, steady
 
 if TYPE_CHECKING:
-    from tests.cli.inside import Inside
+    pass
 
-ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "fleets.md"
-FILE = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```\n", re.DOTALL)
 POWER_FAILS = "<!-- the power fails -->\n"
 HELD = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 RUN = "7b21e0c4"
@@ -45,23 +41,17 @@ TEXTS = {
     "approvals": "An approval may be given by any member of the reviewers.",
     "canteen": "The canteen serves soup on Mondays.",
 }
-MAIN = "from knobctl.cli.main import main; main()"
 DYING = (
     "import os; from knobctl.changes import run_folder; from tests.cli.killing import dying_at; "
     f"run_folder.Journal = dying_at(7, noted=True); {MAIN}"
 )
 """Dies of SIGKILL at the seventh record of its journal: in the third write, after it was noted."""
-SHIM = f"""#!/bin/sh
-if [ -n "$POWER_FAILS" ]; then exec {sys.executable} -c '{DYING}' "$@"; fi
-exec {sys.executable} -c '{MAIN}' "$@"
-"""
+COMMAND = f"""if [ -n "$POWER_FAILS" ]; then exec {sys.executable} -c '{DYING}' "$@"; fi
+exec {sys.executable} -c '{MAIN}' "$@\""""
 
 
-def repository(folder: Path, page: str) -> None:
-    """Eight tenants, the page's files, and an engine that holds what the files say and has texts."""
-    for name, text in FILE.findall(page):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
+def repository(folder: Path) -> None:
+    """Eight tenants, and an engine that holds what the files say and has texts."""
     (folder / "layers").mkdir()
     (folder / "tenants").mkdir()
     (folder / ".gitignore").write_text("engine.db*\nfriday.json\n.*\n")
@@ -90,37 +80,16 @@ def played(page: str) -> str:
     """The page with the output of its sessions as it is now, all played in one folder."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        repository(folder, page)
-        (folder / ".bin").mkdir()
-        shim = folder / ".bin" / "knobctl"
-        shim.write_text(SHIM)
-        shim.chmod(0o755)
-        homes = {f"XDG_{kind}_HOME": str(folder / f".{kind.lower()}") for kind in _HOMES}
-        environment = {
-            "PATH": f"{shim.parent}:{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT),
-            "LOGNAME": "anna",
-            "LANG": "C.UTF-8",
-            "KNOBCTL_PARALLELISM": "1",
-            **homes,
-            **{f"GIT_{who}_NAME": "anna" for who in _WHO},
-            **{f"GIT_{who}_EMAIL": "anna@example.invalid" for who in _WHO},
-        }
-
-        def shell(line: str, **more: str) -> subprocess.CompletedProcess[str]:
-            return subprocess.run(
-                ["bash", "-c", line], cwd=folder, env=environment | more, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-            )  # fmt: skip
-
-        assert shell("git init -q -b main && git add . && git commit -qm knobs").returncode == 0
+        repository(folder)
+        stage = Stage(folder, COMMAND)
+        stage.write_files(page)
+        stage.environment["KNOBCTL_PARALLELISM"] = "1"
+        assert (
+            stage.shell("git init -q -b main && git add . && git commit -qm knobs").returncode == 0
+        )
 
         def output(line: str, *, dies: bool) -> str:
-            if line.startswith("export "):
-                key, value = line.removeprefix("export ").split("=", 1)
-                environment[key] = value
-                return ""
-            done = shell(
+            done = stage.shell(
                 line.replace(RUN, newest(folder)), **({"POWER_FAILS": "1"} if dies else {})
             )
             return without_names(done.stdout) + ("Killed\n" if done.returncode == -9 else "")
@@ -128,8 +97,7 @@ def played(page: str) -> str:
         def play(session: re.Match[str]) -> str:
             before = page[: session.start()].removesuffix("```console\n")
             dies = before.endswith(POWER_FAILS)
-            lines = [line[2:] for line in session[1].splitlines() if line.startswith("$ ")]
-            return "".join(f"$ {line}\n{output(line, dies=dies)}" for line in lines)
+            return "".join(f"$ {line}\n{output(line, dies=dies)}" for line in commands(session[1]))
 
         return SESSION.sub(play, page)
 
@@ -141,10 +109,6 @@ def newest(folder: Path) -> str:
     )
     long = [one.stem for one in journals if one.read_bytes().count(b'"kind": "intent"') > 1]
     return long[-1] if long else RUN
-
-
-_HOMES = ("DATA", "CONFIG", "STATE", "CACHE")
-_WHO = ("AUTHOR", "COMMITTER")
 
 
 def without_names(output: str) -> str:
@@ -186,21 +150,6 @@ def test_what_it_says_is_held_by_tests_that_are_there(page: str) -> None:
     named = HELD.findall(page)
     assert len(named) >= 12
     assert [one for one in named if f"def {one[1]}(" not in (ROOT / one[0]).read_text()] == []
-
-
-@pytest.mark.parametrize("options", sorted(set(OPTIONS.findall(PAGE.read_text()))))
-def test_no_option_is_named_that_is_not_there(inside: Inside, options: str) -> None:
-    """What the text gives as a command with options is taken by that command."""
-    name, *words = options.split()
-    below = [word for word in words[:1] if not word.startswith("-") and name == "context"]
-    said = inside(name, *below, "--help").out
-    assert [word for word in words if word.startswith("--") and word not in said] == []
-
-
-def test_every_link_leads_to_a_file(page: str) -> None:
-    """From where the page stands."""
-    links = re.findall(r"\]\(([^)#:\s]+)\)", page)
-    assert [link for link in links if not (PAGE.parent / link).exists()] == []
 
 
 if __name__ == "__main__":

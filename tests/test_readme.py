@@ -5,11 +5,8 @@ To write the sessions' output and the table anew: python -m tests.test_readme
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,14 +15,13 @@ import pytest
 
 from knobctl.cli.group import COMMANDS
 from knobctl.errors import ExitCode
+from tests.playing import ROOT, SESSION, Stage, commands, steady
 
 if TYPE_CHECKING:
     from tests.cli.inside import Inside
 
-README = Path(__file__).parent.parent / "README.md"
-GATE = README.parent / "docs" / "gate.md"
-BENCHMARK = README.parent / "docs" / "benchmark.md"
-SESSION = re.compile(r"(?<=```console\n)(.*?)(?=```\n)", re.DOTALL)
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 TABLE = re.compile(r"<!-- commands -->\n(.*?)(?=\n\n`knobctl COMMAND)", re.DOTALL)
 NAMED = re.compile(r"`knobctl ([a-z]+)")
 OPTIONS = re.compile(r"`knobctl ((?:[a-z]+ )+[^`]*--[^`]*)`")
@@ -42,55 +38,15 @@ def played(text: str) -> str:
         for name_ in ("corpus.jsonl", "squad2-dev/scores.jsonl"):
             copy = folder / "examples" / name_
             copy.parent.mkdir(exist_ok=True)
-            shutil.copy(README.parent / "examples" / name_, copy)
-        shims = folder / ".bin"
-        shims.mkdir()
-        shim = shims / "knobctl"
-        shim.write_text(
-            f'#!/bin/sh\nexec {sys.executable} -c "from knobctl.cli.main import main; main()" "$@"\n'
-        )
-        shim.chmod(0o755)
-        environment = {
-            "PATH": f"{shims}:{os.environ['PATH']}",
-            "PYTHONPATH": str(README.parent),
-            "LOGNAME": "anna",
-            "LANG": "C.UTF-8",
-            **{
-                f"GIT_{who}_{what}": value
-                for who in ("AUTHOR", "COMMITTER")
-                for what, value in (("NAME", "anna"), ("EMAIL", "anna@example.invalid"))
-            },
-            **{
-                f"XDG_{kind}_HOME": str(folder / f".{kind}")
-                for kind in ("DATA", "CONFIG", "STATE", "CACHE")
-            },
-        }
+            shutil.copy(ROOT / "examples" / name_, copy)
+        stage = Stage(folder)
 
         def play(session: re.Match[str]) -> str:
-            lines = [line[2:] for line in session[1].splitlines() if line.startswith("$ ")]
-            return "".join(f"$ {line}\n{output(line)}" for line in lines)
-
-        def output(line: str) -> str:
-            if line.startswith("export "):
-                key, value = line.removeprefix("export ").split("=", 1)
-                environment[key] = value
-                return ""
-            done = subprocess.run(
-                ["bash", "-c", line], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-            )  # fmt: skip
-            return steady(done.stdout)
+            return "".join(
+                f"$ {line}\n{steady(stage.shell(line).stdout)}" for line in commands(session[1])
+            )
 
         return SESSION.sub(play, text)
-
-
-def steady(output: str) -> str:
-    """An output without what differs from run to run: ages, durations, hashes."""
-    output = re.sub(r"\b[0-9a-f]{64}\b", "5e0c...", output)
-    output = re.sub(r"(just now|\d+ s ago)", "just now", output)
-    output = re.sub(r"\(\d+\.\d s,\s+[\d.]+\s+chunks/s\)", "(1.1 s,\n  37.3 chunks/s)", output)
-    output = re.sub(r"\(run [0-9a-f]{8}, ", "(run 7b21e0c4, ", output)
-    return re.sub(r"(\(|, )\d+\.\d s\)", r"\g<1>0.0 s)", output)
 
 
 def command_table() -> str:
@@ -130,9 +86,7 @@ def test_no_text_names_a_command_that_is_not_there() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    sorted(
-        {one for page in (README, GATE, BENCHMARK) for one in OPTIONS.findall(page.read_text())}
-    ),
+    sorted({one for page in PAGES for one in OPTIONS.findall(page.read_text())}),
 )
 def test_no_page_names_an_option_that_is_not_there(inside: Inside, options: str) -> None:
     """What the text gives as a command with options is taken by that command."""
@@ -146,12 +100,12 @@ def test_no_page_names_an_option_that_is_not_there(inside: Inside, options: str)
 
 @pytest.mark.parametrize(
     "page",
-    [README, GATE, *README.parent.glob("examples/*/README.md")],
-    ids=lambda path: path.parent.name,
+    [*PAGES, *ROOT.glob("examples/*/README.md")],
+    ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
     """From where the page stands."""
-    links = re.findall(r"\]\(([^)#:\s]+)\)", page.read_text())
+    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
