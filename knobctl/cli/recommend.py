@@ -57,7 +57,7 @@ def _share(_ctx: click.Context, option: click.Parameter, text: str) -> float:
     "labels_file",
     type=FILE,
     metavar="FILE",
-    help="Which questions the corpus can answer, as for bench judge.",
+    help="Which questions the corpus can answer, as for bench judge; qrels say by what as well.",
 )
 @click.option(
     "--qrels",

@@ -98,6 +98,7 @@ def _of_report(sources: Sources, path: Path) -> Scored:
 
 
 def _asked(session: Session, bench: BenchSettings, sources: Sources) -> Scored | None:
+    from knobctl.evidence.labels import are_qrels
     from knobctl.evidence.qrels import read_qrels
     from knobctl.evidence.question_file import read_questions
     from knobctl.evidence.recording import Recording
@@ -111,7 +112,10 @@ def _asked(session: Session, bench: BenchSettings, sources: Sources) -> Scored |
     )
     if not questions:
         raise InputError(f"{visible(str(sources.questions))} holds no question")
-    qrels = read_qrels(sources.qrels, sources.queries) if sources.qrels else None
+    answers = sources.qrels or (
+        sources.labels if sources.labels and are_qrels(sources.labels) else None
+    )
+    qrels = read_qrels(answers, sources.queries) if answers else None
     ids = [one.question_id for one in questions]
     labels = _labels(sources, qrels, ids)
     way = Replay(

@@ -70,6 +70,24 @@ def labelled(
     return replace(heading, judging=judging), found
 
 
+def are_qrels(path: Path) -> bool:
+    """Whether a file of labels is qrels: those say by what a question is answered, not only that it is.
+
+    Raises:
+        InputError: If it cannot be read.
+    """
+    first = _first(lines_of(path))
+    return bool(first) and not _is_json(first) and "," not in first
+
+
+def _first(lines: Sequence[str]) -> str:
+    return next((line for line in lines if line.strip()), "")
+
+
+def _is_json(line: str) -> bool:
+    return line.lstrip().startswith("{")
+
+
 def _label(answerable: bool | None) -> Label | None:
     if answerable is None:
         return None
@@ -79,8 +97,8 @@ def _label(answerable: bool | None) -> Label | None:
 def _labelled(path: Path) -> Iterator[tuple[int, tuple[str, bool]]]:
     """By line: the question as it is named there, and whether it can be answered."""
     lines = lines_of(path)
-    first = next((line for line in lines if line.strip()), "")
-    if first.lstrip().startswith("{"):
+    first = _first(lines)
+    if _is_json(first):
         for number, row in json_rows(lines, path):
             yield number, _row(row, path, number)
     elif "," in first:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from knobctl.checks.evidence_record import Corpus, Kind, Record, Share, measured_knobs
 from knobctl.errors import InputError
 from knobctl.evidence.harvest.asked import digest_of
+from knobctl.evidence.sweeping import Signal
 from knobctl.text import visible
 
 if TYPE_CHECKING:
@@ -55,17 +56,35 @@ def record_of(found: Recommended, catalogue: Catalogue) -> Record:
 
 
 def figures_of(found: Recommended) -> dict[str, Figure]:
-    """What came out, by stable names."""
-    chosen = found.chosen
+    """What came out, by stable names.
+
+    Under a fused floor a question that keeps some chunk may lose the one that answers it. Where nobody
+    said which one that is, questions left with nothing are all that is bounded, and are named so.
+    """
+    chosen, bound = found.chosen, found.bound
     assert chosen is not None
+    held_out = Share.of(found.held_out) if found.held_out else None
+    knows_lost = found.signal is Signal.COSINE or found.by_answer
+    of_loss: dict[str, Figure] = (
+        {
+            "max_loss": bound.max_loss,
+            "answerable_lost": Share.of(chosen.lost),
+            "answerable_lost_held_out": held_out,
+        }
+        if knows_lost
+        else {
+            "max_emptied": bound.max_loss,
+            "answerable_lost": None,
+            "answerable_emptied": Share.of(chosen.lost),
+            "answerable_emptied_held_out": held_out,
+        }
+    )
     return {
         "floor": chosen.floor,
-        "max_loss": found.bound.max_loss,
-        "confidence": found.bound.confidence,
-        "answerable_lost": Share.of(chosen.lost),
-        "answerable_lost_held_out": Share.of(found.held_out) if found.held_out else None,
+        "confidence": bound.confidence,
+        **of_loss,
         "unanswerable_silenced": Share.of(found.silenced) if found.silenced else None,
         "floor_on_average": found.on_average,
         "auc": found.area,
-        "seed": found.bound.seed,
+        "seed": bound.seed,
     }

@@ -215,6 +215,8 @@ def caveats(found: Recommended) -> Iterator[str]:
     if lacking := labelled - len(found.answerable):
         why = "no ranker found what answers, whatever the floor" if found.by_answer else "no score"
         yield f"{count(lacking, 'answerable question')} in no figure: {why}."
+    if found.signal is Signal.FUSED and (expanded := sum(one.expanded for one in questions)):
+        yield f"{count(expanded, 'question')} went through the expansion pass: there the floor of that pass cuts first, and what it takes is not counted here."
     if found.signal is Signal.COSINE and all(one.nearest_cosine is None for one in questions):
         yield f"The report holds the largest cosine among the best {found.heading.top_k} results. The gate reads that of the nearest chunk, which is no smaller: no more is lost than stated, and less may be silenced."
     yield from found.swept.caveats

@@ -101,12 +101,13 @@ def _refusal(found: Recommended) -> Iterator[str]:
     lowest = bound.floors[0]
     lost = found.row(lowest).answerable_refused.numerator
     yield (
-        f"No {visible(found.knob)} can be recommended: {count(found.missing, 'labelled answerable question')} missing. "
+        f"No value of {visible(found.knob)} can be recommended: {count(found.missing, 'labelled answerable question')} missing. "
         f"{number:,} have a score, {lost:,} of them under {spelled(lowest)}, and it takes {number + found.missing:,}, "
         f"none of the further ones under it, before a loss of at most {share(bound.max_loss)} can be told with {share(bound.confidence)} confidence."
     )
     bounded = smallest_bound(lost, number, bound.confidence)
-    yield f"What these {number:,} can bound is {share(bounded)} at best: --max-loss {share(bounded)}"
+    if bounded < 1:
+        yield f"What these {number:,} can bound is {share(bounded)} at best: --max-loss {share(bounded)}"
 
 
 def _separation(found: Recommended) -> Iterator[str]:
@@ -145,7 +146,7 @@ def guarantee(found: Recommended) -> str:
     return (
         f"What is random is which questions were labelled. In at least {share(bound.confidence)} of such samples, the floor "
         f"that comes out loses at most {share(bound.max_loss)} of all answerable questions like these; one is lost where "
-        f"{lost}. {spelled(bound.floors[0])}, {spelled(bound.floors[1])}, ... were tried upwards, until the exact interval of the loss "
+        f"{lost}. {', '.join(map(spelled, bound.floors[:2]))}, ... were tried upwards, until the exact interval of the loss "
         f"ended above {share(bound.max_loss)}. It says nothing of another kind of questions, corpus or embedder."
     )
 

@@ -101,7 +101,7 @@ def test_too_few_labels_are_refused_with_the_number_that_is_missing(inside: Insi
     assert not (inside.folder / "e.json").exists()
     told = " ".join(inside(*call, "--max-loss", "2%").out.split())
     assert (
-        "No no_match_min_cosine can be recommended: 112 labelled answerable questions missing"
+        "No value of no_match_min_cosine can be recommended: 112 labelled answerable questions missing"
         in told
     )
     assert "71 have a score, 0 of them under 0.01, and it takes 183" in told
@@ -191,6 +191,18 @@ def test_the_record_is_evidence_for_the_set_with_the_floor_in_it(inside: Inside)
     assert not [id_ for id_ in ids if id_ in inside.read("e.json")]
 
 
+def test_the_record_of_a_fused_floor_claims_no_loss_that_nobody_looked_at(inside: Inside) -> None:
+    """Labels say that a question can be answered, not by what: what is bounded is named so, a policy on the loss has nothing to read."""
+    report = write_report(inside.folder / "r.jsonl", [*shipped().questions])
+    done = inside(
+        "recommend", "--report", report, "--signal", "fused", "--max-loss", "5%", "--output", "e.json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    figures = json.loads(inside.read("e.json"))["figures"]
+    assert (figures["answerable_lost"], "max_loss" in figures) == (None, False)
+    assert (figures["max_emptied"], figures["answerable_emptied"]["denominator"]) == (0.05, 200)
+
+
 def test_a_report_that_names_no_set_in_force_is_evidence_for_none(inside: Inside) -> None:
     """The shipped scores do not say under which set people were served."""
     done = recommend(inside, "--output", "e.json")
@@ -262,13 +274,14 @@ def test_the_command_that_it_prints_plans_it_with_its_evidence(asking: Inside) -
     assert slot["digest"] == json.loads(asking.read("e.json"))["digest"]
 
 
-def test_with_qrels_a_fused_floor_loses_what_answers(asking: Inside) -> None:
+@pytest.mark.parametrize("option", ["--qrels", "--labels"])
+def test_with_qrels_a_fused_floor_loses_what_answers(asking: Inside, option: str) -> None:
     """A question is lost where its own chunk falls under the floor, though others stand above it."""
     from knobctl.evidence.harvest.asked import question_id
 
     chunk = worst_chunk(asking, QUESTIONS[0])
     asking.write("qrels.txt", f"{question_id(QUESTIONS[0])} 0 {chunk['documentId']} 1\n")
-    done = ask(asking, "--qrels", "qrels.txt", "--signal", "fused", "--format", "json")
+    done = ask(asking, option, "qrels.txt", "--signal", "fused", "--format", "json")
     assert done.code in {0, 6}, done.err
     assert faults_of(done.json, SCHEMA) == []
     assert (done.json["lost_is"], done.json["answerable"]) == ("answer", 1)
