@@ -8,7 +8,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -30,7 +31,7 @@ FLOOR = "retrieval_min_score"
 def main() -> None:
     """Print the ratios beside their limits, and the milliseconds."""
     keys = int(sys.argv[1]) if len(sys.argv) > 1 else 60
-    judged = {size: judging(size, keys) for size in FLEETS}
+    judged = judging(keys)
     few, many = (statistics.median(judged[size]) for size in FLEETS)
     print(line(f"judging in {FLEETS[1]:,} tenants to judging in {FLEETS[0]}", many / few, 1.5))
     for size, times in judged.items():
@@ -38,8 +39,23 @@ def main() -> None:
     print(f"{'':12}from key to pane, headless, 140x40: {_told(asyncio.run(typing(keys)))}")
 
 
-def judging(size: int, keys: int) -> list[float]:
-    """Seconds of CPU to judge a draft, make its rows and the pane, for one floor after another."""
+def judging(keys: int) -> dict[int, list[float]]:
+    """By size of the fleet, seconds of CPU to judge a draft, make its rows and the pane, for one floor after another.
+
+    In turn: what else the machine does is part of both.
+    """
+    with ExitStack() as stack:
+        judges = {size: stack.enter_context(_judge(size)) for size in FLEETS}
+        times: dict[int, list[float]] = {size: [] for size in FLEETS}
+        for value in _floors(keys):
+            for size, judge in judges.items():
+                draft = judge.draft("engine").put(FLOOR, value)
+                times[size].append(_seconds(partial(_look, judge, draft)))
+        return {size: taken[1:] for size, taken in times.items()}
+
+
+@contextmanager
+def _judge(size: int) -> Iterator[TenantJudge]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "fleet"
         folder.mkdir()
@@ -47,11 +63,7 @@ def judging(size: int, keys: int) -> list[float]:
         with Session(_settings(Path(place))) as session:
             workplace = SessionWorkplace(session, str(folder), read_only=True)
             name = workplace.repository().tenants[size // 2].name
-            subject, live = workplace.subject(name), workplace.read(name)
-            judge = TenantJudge(subject, live, session.today)
-            draft = judge.draft("engine")
-            drafts = [draft.put(FLOOR, value) for value in _floors(keys)]
-            return [_seconds(partial(_look, judge, one)) for one in drafts][1:]
+            yield TenantJudge(workplace.subject(name), workplace.read(name), session.today)
 
 
 def _look(judge: TenantJudge, draft: Draft) -> None:
