@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from knobctl.checks.evidence_record import corpus_digest
 from knobctl.engine.evaluating import evaluated_under
 from knobctl.errors import EngineError, InputError
 from knobctl.evidence.recording import Corpus
-from knobctl.evidence.replaying import AT_ONCE, corpus_digest
+from knobctl.evidence.replaying import AT_ONCE
 from knobctl.evidence.simulating import Pair, Seen, Shown, Simulated
 
 if TYPE_CHECKING:
