@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from knobctl.evidence.bounded_floor import largest_floor
+from knobctl.evidence.rates import exact_interval
 from knobctl.evidence.recording import Label
 from tests.cli.inside import ENGINE, Inside
 from tests.cli.test_bench_replay import recording_at, write_set
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RESPLITS = 1_000
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]  # some 7,000 texts are embedded first
 
 
 def lines(name: str) -> Iterator[dict[str, Any]]:
@@ -108,7 +109,11 @@ def test_the_fused_floor_cannot_separate(squad2: Inside) -> None:
 def test_the_bound_holds_on_held_out_questions(
     squad2: Inside, max_loss: float, part: float
 ) -> None:
-    """Of 1,000 resplits, in 95 % at least: of the questions that were left out, and of all."""
+    """Of 1,000 resplits: over all questions in 97.5 % at least, and those left out refute it in 2.5 % at most.
+
+    Their own share swings besides, as they are a draw themselves: at 1 % of 1,077 questions it may go over
+    although the bound holds. From 2 % on it stays at or under the bound in 95 % at least, too.
+    """
     scores = np.array(
         [
             one.nearest_cosine
@@ -118,15 +123,19 @@ def test_the_bound_holds_on_held_out_questions(
         dtype=np.float64,
     )
     chance, wanted = np.random.default_rng(8), bound(max_loss)
-    left_out, all_of_them, floors = 0, 0, []
+    within, over_all, refuted, floors = 0, 0, 0, []
     for _ in range(RESPLITS):
         drawn = chance.permutation(scores)
-        size = int(part * len(drawn))
-        chosen = largest_floor(np.sort(drawn[:size]).tolist(), wanted)
+        chosen = largest_floor(np.sort(drawn[: int(part * len(drawn))]).tolist(), wanted)
         floor = chosen.floor if chosen else 0.0
         floors.append(floor)
-        left_out += bool(np.mean(drawn[size:] < floor) <= max_loss)
-        all_of_them += bool(np.mean(drawn < floor) <= max_loss)
-    print(max_loss, part, left_out, all_of_them, np.mean(floors))
-    assert left_out >= 0.95 * RESPLITS
-    assert all_of_them >= 0.975 * RESPLITS
+        left_out = drawn[int(part * len(drawn)) :]
+        lost = int((left_out < floor).sum())
+        within += lost <= max_loss * len(left_out)
+        over_all += bool(np.mean(scores < floor) <= max_loss)
+        refuted += exact_interval(lost, len(left_out))[0] > max_loss
+    print(max_loss, part, within, over_all, refuted, round(float(np.mean(floors)), 4))
+    assert over_all >= 0.975 * RESPLITS
+    assert refuted <= 0.025 * RESPLITS
+    if max_loss >= 0.02:
+        assert within >= 0.95 * RESPLITS
