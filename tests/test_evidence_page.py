@@ -45,7 +45,7 @@ def test_its_change_is_shown_as_it_says_and_stopped_by_its_policy(
     shown = " ".join(result.out.split())
     assert result.code == (4 if stops else 0)
     assert (f"evidence {SENTENCE} (evidence/acme.json)" in shown) is not stops
-    assert ("acme: more than 2% of the answerable questions may lose" in shown) is stops
+    assert ("acme: more than 1% of the answerable questions may lose" in shown) is stops
     said, told = _timeless(SENTENCE), _timeless(" ".join(PAGE.split()))
     assert f"evidence {said} (evidence/acme.json)" in told
 

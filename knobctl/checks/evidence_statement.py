@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from knobctl.checks.evidence_record import Figure, Record
 
 _SPOKEN: Final = {
-    Kind.SIMULATION: ("answerable_lost", "vector_only_best_lost", "emptied", "changed"),
+    Kind.SIMULATION: (
+        *("answerable_cut", "answerable_lost", "vector_only_best_lost", "emptied", "changed"),
+    ),
     Kind.RECOMMENDATION: (
-        *("floor", "max_loss", "confidence", "answerable_lost", "unanswerable_silenced", "auc"),
+        *("floor", "max_loss", "max_emptied", "confidence"),
+        *("answerable_lost", "answerable_emptied", "unanswerable_silenced", "auc"),
     ),
     Kind.CALIBRATION: ("noise_floor", "false_accept", "probes"),
 }
@@ -26,8 +29,8 @@ _FEW: Final = 10
 def statement(record: Record) -> str:
     """Say what was measured: the figures with their intervals, the day, how many questions.
 
-    `3.8% of 3,034 answerable questions lose their document (3.1..4.6%); 45 of 45 vector-only best
-    matches lost; 2026-11-30, 6,068 questions`.
+    `1.2% of 2,153 answerable questions lose their document to the floors (0.8..1.8%); 3 of 2,153 in the
+    prompt; 24 of 24 vector-only best matches under them; 2026-11-30, 6,065 questions`.
     """
     return "; ".join([finding(record), *_more(record), _asked(record)])
 
@@ -50,9 +53,12 @@ def spoken_figures(record: Record) -> dict[str, Any]:
 
 
 def _simulated(record: Record) -> str:
+    if cut := _share(record, "answerable_cut"):
+        verb = "loses its" if cut.numerator <= 1 else "lose their"
+        return f"{_part(cut, 'answerable question')} {verb} document to the floors{_interval(cut)}"
     if lost := _share(record, "answerable_lost"):
         verb = "loses its" if lost.numerator <= 1 else "lose their"
-        return f"{_part(lost, 'answerable question')} {verb} document{_interval(lost)}"
+        return f"{_part(lost, 'answerable question')} {verb} context{_interval(lost)}"
     if emptied := _share(record, "emptied"):
         verb = "gets" if emptied.numerator <= 1 else "get"
         return f"{_part(emptied, 'question')} {verb} nothing any more{_interval(emptied)}"
@@ -63,9 +69,12 @@ def _simulated(record: Record) -> str:
 
 
 def _more(record: Record) -> Iterator[str]:
-    one = _share(record, "vector_only_best_lost")
-    if record.kind is Kind.SIMULATION and one:
-        yield f"{one.numerator:,} of {one.denominator:,} vector-only best matches lost"
+    if record.kind is Kind.SIMULATION:
+        cut, lost = _share(record, "answerable_cut"), _share(record, "answerable_lost")
+        if cut and lost:
+            yield f"{lost.numerator:,} of {lost.denominator:,} in the prompt"
+        if one := _share(record, "vector_only_best_lost"):
+            yield f"{one.numerator:,} of {one.denominator:,} vector-only best matches under them"
     silenced = _share(record, "unanswerable_silenced")
     if record.kind is Kind.RECOMMENDATION and silenced:
         verb = "gets" if silenced.numerator <= 1 else "get"
@@ -77,11 +86,16 @@ def _more(record: Record) -> Iterator[str]:
 
 def _recommended(record: Record) -> str:
     floor, most, sure = (_number(record, name) for name in ("floor", "max_loss", "confidence"))
-    lost = _share(record, "answerable_lost")
-    seen = f"{lost.numerator:,} of {lost.denominator:,} lost" if lost else ""
+    lost, how = _share(record, "answerable_lost"), "lost"
+    if (
+        most is None
+    ):  # nobody said by what a question is answered: what is bounded is an empty answer
+        most, lost = _number(record, "max_emptied"), _share(record, "answerable_emptied")
+        how = "left with nothing"
+    seen = f"{lost.numerator:,} of {lost.denominator:,} seen" if lost else ""
     held = " at" if sure is None else f" with {_percent(sure)} confidence at"
     bound = (
-        f"at most {_percent(most)} of answerable questions lost{held}"
+        f"at most {_percent(most)} of answerable questions {how}{held}"
         if most is not None
         else "recommended"
     )

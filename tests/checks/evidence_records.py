@@ -1,4 +1,4 @@
-"""Records of evidence for tests: what squad2 measured of a floor of 0.34, and others like it."""
+"""Records of evidence for tests: what `simulate` measured of a floor of 0.34 on squad2-dev, and others like it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from knobctl.checks.evidence_record import Corpus, Kind, Record, Share, measured
 from knobctl.knobs import load_catalogue
 
 CATALOGUE: Final = load_catalogue()
-LOST: Final = Share(115, 3034, 115 / 3034, 0.0314, 0.0453)
+CUT: Final = Share(26, 2153, 26 / 2153, 0.0079, 0.0176)
 RECORD: Final = Record(
     kind=Kind.SIMULATION,
     made_at=datetime.now(UTC).replace(microsecond=0),
@@ -17,18 +17,23 @@ RECORD: Final = Record(
     tenant="squad2",
     knobs=measured_knobs(CATALOGUE, CATALOGUE.effective({"retrieval_min_score": 0.34})),
     before=measured_knobs(CATALOGUE, CATALOGUE.defaults),
-    questions=6068,
+    questions=6065,
     questions_digest="ab" * 32,
-    labelled=6068,
+    labelled=2153,
     encoder="all-MiniLM-L6-v2",
     rankers=("vector", "bm25", "recency"),
     engine="embedded",
     corpus=Corpus(chunks=100, documents=35, fingerprint="cd" * 32),
-    figures={"answerable_lost": LOST, "vector_only_best_lost": Share(45, 45, 1.0, 0.921, 1.0)},
+    figures={
+        "answerable_cut": CUT,
+        "answerable_lost": Share(3, 2153, 3 / 2153, 0.0003, 0.0041),
+        "vector_only_best_lost": Share(24, 24, 1.0, 0.8575, 1.0),
+    },
 )
+FINDING: Final = "1.2% of 2,153 answerable questions lose their document to the floors (0.8..1.8%)"
 SENTENCE: Final = (
-    "3.8% of 3,034 answerable questions lose their document (3.1..4.5%); "
-    f"45 of 45 vector-only best matches lost; {RECORD.made_at.date()}, 6,068 questions"
+    f"{FINDING}; 3 of 2,153 in the prompt; 24 of 24 vector-only best matches under them; "
+    f"{RECORD.made_at.date()}, 6,065 questions"
 )
 
 

@@ -19,14 +19,15 @@ DAY = f"{RECORD.made_at.date()}"
 def test_a_simulation_says_who_loses_what() -> None:
     """The share with its interval, and what only vector search had found."""
     assert statement(RECORD) == SENTENCE
-    assert set(spoken_figures(RECORD)) == {"answerable_lost", "vector_only_best_lost"}
+    assert set(spoken_figures(RECORD)) == RECORD.figures.keys()
 
 
 @pytest.mark.parametrize(
     ("figures", "words"),
     [
-        ({"answerable_lost": Share(0, 300, 0.0, 0.0, 0.0122)}, "none of 300 answerable questions loses its document (0.0..1.2%)"),
-        ({"answerable_lost": Share(1, 3034, 1 / 3034, 0.0, 0.002)}, "1 of 3,034 answerable questions loses its document (0.0..0.2%)"),
+        ({"answerable_lost": Share(0, 300, 0.0, 0.0, 0.0122)}, "none of 300 answerable questions loses its context (0.0..1.2%)"),
+        ({"answerable_cut": Share(1, 3034, 1 / 3034, 0.0, 0.002)}, "1 of 3,034 answerable questions loses its document to the floors (0.0..0.2%)"),
+        ({"answerable_lost": Share(115, 3034, 115 / 3034, 0.0314, 0.0453)}, "3.8% of 3,034 answerable questions lose their context (3.1..4.5%)"),
         ({"emptied": Share(20, 100, 0.2, 0.127, 0.292)}, "20% of 100 questions get nothing any more (12.7..29.2%)"),
         ({"changed": Share(20, 100, 0.2, None, None)}, "20% of 100 questions get another context"),
         ({"answerable_lost": Share(0, 0, None, None, None)}, "simulated"),
@@ -35,7 +36,7 @@ def test_a_simulation_says_who_loses_what() -> None:
 )  # fmt: skip
 def test_what_is_not_known_is_not_said(figures: dict[str, Figure], words: str) -> None:
     """Of a few questions the number stands, which a rounded percentage would hide."""
-    assert statement(changed(figures=figures)) == f"{words}; {DAY}, 6,068 questions"
+    assert statement(changed(figures=figures)) == f"{words}; {DAY}, 6,065 questions"
 
 
 def test_a_recommendation_says_what_it_promises() -> None:
@@ -51,10 +52,14 @@ def test_a_recommendation_says_what_it_promises() -> None:
         },
     )
     assert statement(record) == (
-        "at most 2% of answerable questions lost with 95% confidence at floor 0.29 (11 of 1,420 lost); "
-        f"9% of 2,650 unanswerable questions get nothing (8.0..10.2%); {DAY}, 6,068 questions"
+        "at most 2% of answerable questions lost with 95% confidence at floor 0.29 (11 of 1,420 seen); "
+        f"9% of 2,650 unanswerable questions get nothing (8.0..10.2%); {DAY}, 6,065 questions"
     )
-    assert statement(changed(record, figures={})) == f"recommended; {DAY}, 6,068 questions"
+    fused = {"floor": 0.31, "max_emptied": 0.02, "answerable_lost": None, "confidence": 0.95}
+    assert statement(changed(record, figures=fused)).startswith(
+        "at most 2% of answerable questions left with nothing with 95% confidence at floor 0.31; "
+    )
+    assert statement(changed(record, figures={})) == f"recommended; {DAY}, 6,065 questions"
 
 
 def test_a_calibration_says_where_noise_ends() -> None:

@@ -55,7 +55,10 @@ def test_what_was_simulated_is_said_by_the_plan_and_stopped_by_the_fleet(probed:
     simulated(probed, "--tenant", "acme", "--set", "no_match_min_cosine=0.99")
     shown = probed(*plan, "--evidence", "ev.json", "-o", "p.json")
     assert shown.code == 0, shown.out
-    assert "3 of 3 answerable questions lose their document (29.2..100.0%)" in unbroken(shown.out)
+    assert (
+        "3 of 3 answerable questions lose their document to the floors (29.2..100.0%)"
+        in unbroken(shown.out)
+    )
     probed.write("p.yaml", POLICY)
     stopped = probed(*plan, "--evidence", "ev.json")
     assert stopped.code == 4

@@ -248,13 +248,13 @@ def test_evidence_that_a_tenant_names_is_told(tmp_path: Path) -> None:
     judge = judge_of("acme", {}, repository=opened(tmp_path))
     told = " ".join(said(judge, judged(judge), FLOOR).split())
     assert "gone.json: no such file" in told
-    assert "e.json measured 0.34, not 0.2 on 6,068 questions and 100 chunks" in told
+    assert "e.json measured 0.34, not 0.2 on 6,065 questions and 100 chunks" in told
     assert "bolt.json: it was measured for bolt" in told
     told = " ".join(said(judge, judged(judge, retrieval_min_score="0.34"), FLOOR).split())
     assert f"{SENTENCE} (e.json)" in told
     other = judged(judge, retrieval_min_score="0.34", rrf_k="30")
     told = " ".join(said(judge, other, FLOOR).split())
-    assert "e.json measured 0.34 beside rrf_k 60, not 30 on 6,068 questions" in told
+    assert "e.json measured 0.34 beside rrf_k 60, not 30 on 6,065 questions" in told
 
 
 def test_recorded_scores_say_what_a_floor_costs_while_it_is_typed(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_a_plan_shows_what_its_evidence_says(desk: Desk) -> None:
             await planner.say("evidence e.json")
             screen = await planner.planned()
             shown = " ".join(planner.picture.split())
-            assert "evidence 3.8% of 3,034 answerable questions lose their document" in shown
+            assert "evidence 1.2% of 2,153 answerable questions lose their document" in shown
             assert "--evidence e.json" in screen.twin()
             await planner.say("evidence e.json")
             screen = await planner.planned()
@@ -55,7 +55,7 @@ def test_a_plan_shows_what_its_evidence_says(desk: Desk) -> None:
     planning(desk, act, size=(140, 40))
     with embedded(desk.folder / "engine.db") as engine:
         *_, event = engine.audit_events("acme")
-    assert "[evidence: 3.8% of 3,034 answerable questions lose their document" in event["reason"]
+    assert "[evidence: 1.2% of 2,153 answerable questions lose their document" in event["reason"]
 
 
 def test_what_is_no_evidence_is_told_and_taken_away_again(desk: Desk) -> None:
