@@ -50,11 +50,6 @@ class Bound:
     seed: int = 0
     """Of the parts in which questions are held out."""
 
-    @property
-    def least(self) -> int:
-        """So many answerable questions it takes at least: where none of fewer is lost, that still says too little."""
-        return self.needed(0)
-
     def needed(self, lost: int) -> int:
         """Of how many questions so many may be lost, at least."""
         low, high = lost, lost + 1

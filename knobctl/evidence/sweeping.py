@@ -200,7 +200,7 @@ def _caveats(recording: Recording, questions: Sequence[Question], signal: Signal
         yield "Typed prompts lean on the talk around them, and many cannot be answered alone. That raises unanswerable -> passed; the numerator of answerable -> refused it cannot move. See the explicit questions alone: --source mcp_query"
     yield f"Measured against the corpus as it was on {heading.made_at:%Y-%m-%d}, not as it was when the questions were asked."
     if signal is Signal.COSINE:
-        yield f"Cosines are of {heading.encoder}; with another embedder all of this is to be measured again."
+        yield f"Cosines are of {visible(heading.encoder)}; with another embedder all of this is to be measured again."
     else:
         weights = ", ".join(f"{name} {float(one):g}" for name, one in heading.weights.items())
         yield f"Fused scores are of k {heading.k} and the weights {weights}; with others all of this is to be measured again."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from dataclasses import replace
 from fractions import Fraction
@@ -359,6 +360,20 @@ def test_without_unanswerable_questions_nothing_is_said_of_silence(inside: Insid
     found = inside("recommend", "--report", report, "--max-loss", "5%", "--format", "json").json
     assert found["auc"] == {"fused": None, "cosine": None}
     assert faults_of(found, SCHEMA) == []
+
+
+@pytest.mark.parametrize("format_", ["text", "markdown", "json"])
+def test_what_a_report_says_of_itself_is_only_told(inside: Inside, format_: str) -> None:
+    """An embedder's name makes no markup and moves no cursor; a tenant's stays one word of the command."""
+    hostile = "<b>@all</b> [x](http://e)\x1b[31m\u202e| `a`"
+    report = write_report(
+        inside.folder / "r.jsonl", [*shipped().questions], encoder=hostile, made_by=hostile
+    )
+    out = inside("recommend", "--report", report, "--max-loss", "5%", "--format", format_).out
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    if format_ == "markdown":
+        assert "<b>" not in re.sub("`[^`]*`", "", out)
 
 
 def test_equal_scores_give_equal_bytes(inside: Inside) -> None:

@@ -148,7 +148,7 @@ def test_the_bound_and_the_intervals_hold_whatever_is_drawn(
     assert found.broken <= 0.025 + 0.0075  # and three standard errors of 4,000 draws
     assert found.missed <= 0.05 + 0.0105
     assert found.mean_loss <= max_loss * (1 + 0.02)
-    if size < wanted.least:
+    if size < wanted.needed(0):
         assert found.named == 0
 
 
