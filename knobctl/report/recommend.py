@@ -44,7 +44,7 @@ def recommend_text(found: Recommended, *, width: int, plan_with: str) -> str:
     parts += [[wrapped(guarantee(found))]] if found.chosen else []
     parts += [
         [*_curve(found)],
-        _plots(found, width),
+        plots(found.swept, width, marks(found), "Share under the floor"),
         [*reach_lines(found)],
     ]
     parts += [[measured(found), *([f"plan it: {plan_with}"] if found.chosen else [])]]
@@ -183,11 +183,6 @@ def bounds(found: Recommended, row: JudgedFloor) -> str:
 def sign(found: Recommended, row: JudgedFloor) -> str:
     """Marks the recommended floor."""
     return "*" if found.chosen and row.floor == found.chosen.floor else " "
-
-
-def _plots(found: Recommended, width: int) -> list[str]:
-    share = "Share under the floor" if found.by_answer else "Refused share"
-    return plots(found.swept, width, marks(found), share)
 
 
 def marks(found: Recommended) -> Sequence[Mark]:
