@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.checks.evidence_doubts import other_values
 from knobctl.checks.evidence_files import NoEvidence
-from knobctl.checks.evidence_record import figure_json, measured_for
+from knobctl.checks.evidence_json import figure_json
+from knobctl.checks.evidence_record import measured_for
 from knobctl.checks.evidences import layers_for, speaks_for
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import jsonschema_rs
 
 from knobctl.canonical import NoCanonicalFormError
-from knobctl.checks.evidence_record import read_record, record_digest
+from knobctl.checks.evidence_json import read_record, record_digest
 from knobctl.documents.reader import MAX_BYTES
 from knobctl.documents.strict_json import read_json
 from knobctl.shipped import shipped

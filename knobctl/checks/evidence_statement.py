@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from knobctl.checks.evidence_record import Estimate, Kind, Share, figure_json, measured_for
+from knobctl.checks.evidence_json import figure_json
+from knobctl.checks.evidence_record import Estimate, Kind, Share, measured_for
 from knobctl.text import count, spelled, visible
 
 if TYPE_CHECKING:

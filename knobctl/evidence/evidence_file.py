@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from knobctl.checks.evidence_record import record_bytes
+from knobctl.checks.evidence_json import record_bytes
 from knobctl.documents.files import write_atomically
 from knobctl.errors import AnswerError
 from knobctl.text import visible

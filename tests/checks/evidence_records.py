@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from knobctl.checks.evidence_record import Corpus, Kind, Record, Share, measured_knobs, record_bytes
+from knobctl.checks.evidence_json import record_bytes
+from knobctl.checks.evidence_record import Corpus, Kind, Record, Share, measured_knobs
 from knobctl.knobs import load_catalogue
 
 CATALOGUE: Final = load_catalogue()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from knobctl.canonical import NoCanonicalFormError
 from knobctl.checks.evidence_files import Evidence, NoEvidence, evidence_in
+from knobctl.checks.evidence_json import read_record, record_bytes, record_document
 from knobctl.checks.evidence_record import (
     Corpus,
     Estimate,
@@ -23,9 +24,6 @@ from knobctl.checks.evidence_record import (
     Sample,
     Share,
     measured_knobs,
-    read_record,
-    record_bytes,
-    record_document,
 )
 from knobctl.knobs import load_catalogue
 from tests.cli.outputs import faults_of

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from knobctl.checks.evidence_record import Kind, Share, read_record
+from knobctl.checks.evidence_json import read_record
+from knobctl.checks.evidence_record import Kind, Share
 from knobctl.evidence.harvest.asked import question_id
 from knobctl.knobs import load_catalogue
 from tests.cli.outputs import faults_of
