@@ -22,16 +22,18 @@ if TYPE_CHECKING:
 
 FILE = click.Path(path_type=Path)
 WIDEST = 120
+LEAST_SHARE = Fraction(1, 10_000)
+"""Of a bound or a doubt: a smaller one takes more questions than anybody labels."""
 
 
 def _share(_ctx: click.Context, option: click.Parameter, text: str) -> float:
-    """Read a share between 0 and 1, written as `2%` or `0.02`."""
+    """Read a share, written as `2%` or `0.02`."""
     try:
         share = Fraction(text.strip().removesuffix("%")) / (100 if "%" in text else 1)
     except (ValueError, ZeroDivisionError) as error:
         raise UsageError(f"{option.opts[0]} {text} is no share; write it as 2% or 0.02") from error
-    if not 0 < share < 1:
-        raise UsageError(f"{option.opts[0]} {text} must lie between 0% and 100%")
+    if not LEAST_SHARE <= share <= 1 - LEAST_SHARE:
+        raise UsageError(f"{option.opts[0]} {text} must lie between 0.01% and 99.99%")
     return float(share)
 
 

@@ -326,9 +326,9 @@ def worst_chunk(inside: Inside, question: str) -> dict[str, Any]:
         (("--report", "r.jsonl", "--queries", "q.jsonl"), "--queries says nothing"),
         (("--report", "r.jsonl", "--qrels", "q.jsonl"), "are for questions that are asked"),
         (("--report", str(SCORES), "--tenant", "acme"), "was measured for squad2-dev"),
-        (("--report", str(SCORES), "--max-loss", "2"), "between 0% and 100%"),
+        (("--report", str(SCORES), "--max-loss", "2"), "between 0.01% and 99.99%"),
         (("--report", str(SCORES), "--max-loss", "much"), "no share"),
-        (("--report", str(SCORES), "--confidence", "100%"), "between 0% and 100%"),
+        (("--report", str(SCORES), "--confidence", "100%"), "between 0.01% and 99.99%"),
     ],
 )
 def test_what_does_not_go_together_is_said(
