@@ -16,6 +16,7 @@ from knobctl.checks.evidence_files import Evidence, evidence_in
 from knobctl.checks.evidence_record import Kind, Share
 from knobctl.evidence.rates import exact_interval
 from knobctl.evidence.recording import Label, Question
+from knobctl.fusion import Formula, Scale, Weighs
 from knobctl.knobs import load_catalogue
 from tests.cli.outputs import faults_of
 from tests.cli.test_bench_replay import ENGINE, QUESTIONS, write_set
@@ -148,6 +149,29 @@ def test_scores_that_say_nothing_cannot_separate(inside: Inside) -> None:
         "No fused floor can separate the answerable from the unanswerable: AUC 0.50, where 0.5 is a coin's."
         in " ".join(done.out.split())
     )
+
+
+def test_floors_are_as_fine_as_the_scale(inside: Inside) -> None:
+    """On a raw sum the best score is 3/61: floors are tried in steps of 0.0001, and the reach is in that scale."""
+    questions = [
+        Question(
+            id=f"{at:03}",
+            source="mcp_query",
+            fused=0.0312 + at / 100_000,
+            label=Label.ANSWERABLE if at < 100 else Label.UNANSWERABLE,
+            live=("vector", "bm25", "recency"),
+        )
+        for at in range(120)
+    ]
+    raw = Formula(scale=Scale.RAW, first_rank=1, weighs=Weighs.SCORE)
+    report = write_report(inside.folder / "r.jsonl", questions, formula=raw)
+    call = ("recommend", "--report", report, "--signal", "fused", "--max-loss", "5%")
+    found = inside(*call, "--format", "json").json
+    assert found["tried"]["lowest"] == 0.0001
+    assert found["recommended"]["floor"] == 0.0312  # the next one loses 10 of 100
+    coarse = inside(*call, "--step", "0.3")
+    assert coarse.code == 2
+    assert "above the best score there is, 0.0492" in coarse.err
 
 
 @pytest.mark.parametrize("way", ["by its heading", "by what was live"])
