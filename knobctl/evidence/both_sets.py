@@ -123,11 +123,11 @@ def _asked_all(
         return found
 
     with ThreadPoolExecutor(both.parallelism, thread_name_prefix="simulate") as pool:
-        for found in pool.map(ask, _batches(both, questions)):
+        for found in pool.map(ask, batches(both, questions)):
             yield from found
 
 
-def _batches(
+def batches(
     both: BothSets, questions: Sequence[tuple[Question, Asked]]
 ) -> Iterator[Sequence[tuple[Question, Asked]]]:
     """The questions in calls: those of which every candidate is wanted, and the others."""
@@ -163,12 +163,16 @@ def _evaluations(
     both: BothSets, batch: Sequence[tuple[Question, Asked]]
 ) -> list[list[Mapping[str, Any]]]:
     """The answers under either set."""
+    return evaluated_under(both.engine, both.tenant, both.configs, request_for(both, batch))
+
+
+def request_for(both: BothSets, batch: Sequence[tuple[Question, Asked]]) -> dict[str, Any]:
+    """What is asked of one call's questions, beside the sets."""
     is_looked_for = bool(both.judged.qrels.relevant(batch[0][1].id))
-    request = {
+    return {
         "queries": [question.question for question, _ in batch],
         "topK": _ALL if is_looked_for else _BEST,
     }
-    return evaluated_under(both.engine, both.tenant, both.configs, request)
 
 
 def _pair(

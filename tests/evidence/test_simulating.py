@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from knobctl.checks.evidence_statement import statement
 from knobctl.evidence.both_sets import seen_in
 from knobctl.evidence.qrels import Qrels
 from knobctl.evidence.rates import Rate
+from knobctl.evidence.recording import Corpus
 from knobctl.evidence.simulating import CHANGES, Asked, Judged, Pair, Seen, Shown, Simulated
 from knobctl.evidence.simulation import summed_up, together
-from knobctl.evidence.simulation_record import figures_of
+from knobctl.evidence.simulation_record import figures_of, record_of
+from knobctl.knobs import load_catalogue
 
+NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 RANKERS = ("vector", "bm25", "recency")
 
 
@@ -214,3 +220,18 @@ def test_of_an_expanded_question_only_what_is_shown_is_known() -> None:
     found = seen_in(expanded, RANKERS, frozenset({"d2"}))
     assert found is not None
     assert (found.match, found.passes) == (None, False)
+
+
+def test_a_record_says_what_the_floors_cut_and_what_of_it_reaches_the_prompt() -> None:
+    """In the sentence that plans and comments carry."""
+    found = simulated(
+        pair(1, seen("d1/1", match="d1/1"), seen("x", match="d1/1", passes=False)),
+        pair(2, seen("d2/1", match="d2/1"), seen("d2/1", match="d2/1")),
+        judged=Judged(qrels=QRELS),
+        corpus=Corpus(digest="ab", documents=2, chunks=3),
+    )
+    record = record_of(summed_up(found, (), seed=0), load_catalogue(), made_at=NOON)
+    assert statement(record) == (
+        "1 of 2 answerable questions loses its document to the floors (1.3..98.7%), 1 from the prompt; "
+        "1 of 2 vector-only best matches lost; 2026-11-30, 2 questions"
+    )
