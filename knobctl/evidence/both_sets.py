@@ -28,8 +28,9 @@ _PATIENT: Final = "ranker.timeout"
 FAILED: Final = "failed"
 """Why a question is in no figure: it could not be asked, or a ranker did not answer."""
 _ALL: Final = 0
-"""Candidates that come back, beside what is assembled, where one of them is looked for."""
+_MANY: Final = 12
 _BEST: Final = 1
+"""Candidates that come back, beside what is assembled: what answers is looked for among many, then among all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,29 +123,40 @@ def _asked_all(
             tell()
         return found
 
+    batches = [questions[at : at + AT_ONCE] for at in range(0, len(questions), AT_ONCE)]
     with ThreadPoolExecutor(both.parallelism, thread_name_prefix="simulate") as pool:
-        for found in pool.map(ask, batches(both, questions)):
+        for found in pool.map(ask, batches):
             yield from found
 
 
-def batches(
-    both: BothSets, questions: Sequence[tuple[Question, Asked]]
-) -> Iterator[Sequence[tuple[Question, Asked]]]:
-    """The questions in calls: those of which every candidate is wanted, and the others."""
-    wanted = [one for one in questions if both.judged.qrels.relevant(one[1].id)]
-    chosen = {one.id for _, one in wanted}
-    rest = [one for one in questions if one[1].id not in chosen]
-    for each in (wanted, rest):
-        for at in range(0, len(each), AT_ONCE):
-            yield each[at : at + AT_ONCE]
-
-
 def _asked(both: BothSets, batch: Sequence[tuple[Question, Asked]]) -> list[Pair | str]:
+    """Ask some questions, and once more those whose answer is not among the first candidates."""
+    found = _answered(both, batch, _MANY if both.judged.has_qrels else _BEST)
+    if not both.judged.has_qrels or not found:
+        return found
+    missing = [place for place, one in enumerate(found) if _is_missing(both.judged, one)]
+    if missing:
+        again = _answered(both, [batch[place] for place in missing], _ALL)
+        for place, one in zip(missing, again, strict=False):
+            found[place] = one
+    return found
+
+
+def _is_missing(judged: Judged, one: Pair | str) -> bool:
+    if isinstance(one, str) or not judged.answerable(one.asked.id):
+        return False
+    return any(seen.match is None and not seen.expanded for seen in (one.before, one.after))
+
+
+def _answered(
+    both: BothSets, batch: Sequence[tuple[Question, Asked]], top_k: int
+) -> list[Pair | str]:
     """What a call gives; where it fails, each of its questions is asked alone."""
     if both.stop.is_set():
         return []
+    request = {"queries": [question.question for question, _ in batch], "topK": top_k}
     try:
-        sides = _evaluations(both, batch)
+        sides = evaluated_under(both.engine, both.tenant, both.configs, request)
         return [
             _pair(both, asked, before, after)
             for (_, asked), before, after in zip(batch, *sides, strict=True)
@@ -154,25 +166,9 @@ def _asked(both: BothSets, batch: Sequence[tuple[Question, Asked]]) -> list[Pair
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         why = f"{both.engine.name} answered nonsense: {type(error).__name__} {error}"
     if len(batch) > 1:
-        return [found for one in batch for found in _asked(both, (one,))]
+        return [found for one in batch for found in _answered(both, (one,), top_k)]
     both.failures.append(why)
     return [FAILED]
-
-
-def _evaluations(
-    both: BothSets, batch: Sequence[tuple[Question, Asked]]
-) -> list[list[Mapping[str, Any]]]:
-    """The answers under either set."""
-    return evaluated_under(both.engine, both.tenant, both.configs, request_for(both, batch))
-
-
-def request_for(both: BothSets, batch: Sequence[tuple[Question, Asked]]) -> dict[str, Any]:
-    """What is asked of one call's questions, beside the sets."""
-    is_looked_for = bool(both.judged.qrels.relevant(batch[0][1].id))
-    return {
-        "queries": [question.question for question, _ in batch],
-        "topK": _ALL if is_looked_for else _BEST,
-    }
 
 
 def _pair(
