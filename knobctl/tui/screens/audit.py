@@ -78,7 +78,9 @@ class AuditScreen(Listing):
         if not self.stands:
             return
         self.table.focus()
-        self._ask(proves=False)
+        self._read = 1
+        # Once the place stands: what reads would take its turns from what draws it.
+        self.call_after_refresh(self._ask, proves=False)
 
     def _ask(self, *, proves: bool) -> None:
         """Read all events anew, and prove their chains if that is wanted."""
