@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +11,7 @@ from knobctl.text import visible
 
 if TYPE_CHECKING:
     from knobctl.server.retrieval.embedder import Embedder
+    from knobctl.server.retrieval.minilm import MiniLm
     from knobctl.server.store.corpus import EmbedderIdentity
 
 DEFAULT: Final = "minilm"
@@ -33,9 +35,7 @@ def open_embedder(spec: str = DEFAULT, *, key: str | None = None) -> Embedder:
     base_url, _, model = name.rpartition("#")
     match kind:
         case "minilm" if not name:
-            from knobctl.server.retrieval.minilm import MiniLm
-
-            return MiniLm()
+            return _minilm()
         case "openai" if base_url and model:
             from knobctl.server.retrieval.endpoint import Endpoint
 
@@ -50,6 +50,14 @@ def open_embedder(spec: str = DEFAULT, *, key: str | None = None) -> Embedder:
             return FolderModel(Path(name))
         case _:
             raise UsageError(f"{visible(spec)!r} means no embedder", hint=f"use {SPELLINGS}")
+
+
+@cache
+def _minilm() -> MiniLm:
+    """The one of this process: engines that are opened after one another read its weights once."""
+    from knobctl.server.retrieval.minilm import MiniLm
+
+    return MiniLm()
 
 
 def require_same(kept: EmbedderIdentity | None, mine: EmbedderIdentity) -> None:

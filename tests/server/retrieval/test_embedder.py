@@ -117,6 +117,11 @@ def test_opening_reads_nothing() -> None:
     assert embedder.longest == 254
 
 
+def test_the_weights_are_read_once_in_a_process() -> None:
+    """However many engines are opened: every one of them has the same model."""
+    assert open_embedder() is open_embedder("minilm")
+
+
 @pytest.mark.parametrize(
     "spec",
     ["", "other", "minilm:x", "openai:", "openai:https://host/v1", "openai:#m", "fastembed:", "folder:", "\x1b[31m"],
