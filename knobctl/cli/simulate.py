@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,12 @@ from knobctl.errors import EngineError, ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from knobctl.cli.session import Session
-    from knobctl.cli.simulating import Compared
+    from knobctl.cli.simulating import Found
     from knobctl.evidence.harvest.asked import Question
     from knobctl.evidence.ranking_measures import Measure
-    from knobctl.evidence.simulating import Asked, Simulated
+    from knobctl.evidence.simulating import Asked
     from knobctl.evidence.simulation import Summary
 
 FILE = click.Path(path_type=Path)
@@ -83,6 +83,19 @@ MOST_QUESTIONS = 1_000_000
     metavar="DIR",
     help="Write run.before, run.after and qrels there, for trec_eval and the like.",
 )
+@click.option(
+    "--record",
+    "record_",
+    type=FILE,
+    metavar="FILE",
+    help="Record instead what the tenant's rankers find, under open floors: ids, ranks, scores, no text.",
+)
+@click.option(
+    "--rankings",
+    type=FILE,
+    metavar="FILE",
+    help="Simulate over such a recording, without an engine.",
+)
 @click.option("--layer", metavar="NAME", help="Of the documents, the tenants that take this layer.")
 @click.option(
     "--sample",
@@ -124,6 +137,8 @@ def command(
     labels_file: Path | None,
     metric: str | None,
     trec_out: Path | None,
+    record_: Path | None,
+    rankings: Path | None,
     layer: str | None,
     most: int | None,
     seed: int | None,
@@ -138,65 +153,90 @@ def command(
     have live and what the documents say. What counts is what the model would get to see: the chunks of
     the prompt, as AssembleContext would put them.
 
+    --record keeps what the rankers found, so that any set can be simulated over it later with --rankings.
+
     With --qrels: how many questions lose what answers them, by which rankers had found it, and measures
     of ranking. With --labels alone: how many lose their whole context. No question stands in the answer.
     """
     from knobctl.cli.bench_settings import settings_of
     from knobctl.cli.choosing import answer_errors
+    from knobctl.cli.recorded_rankings import over_rankings, record
     from knobctl.cli.session import Session
     from knobctl.cli.simulating import (
         Drawing,
-        ask_all,
-        assert_known_questions,
+        asked_of_engine,
         document_sets,
         read_judged,
         typed_sets,
     )
     from knobctl.cli.stopping import stopping_on_signals
 
-    typed = _assignments(paths, tenant, assignments)
-    _refuse_mixed(tenant, typed, layer=layer, most=most, narrowed=bool(labels or where))
-    with Session(settings) as session, stopping_on_signals(session.stop) as stopping:
+    typed = _assignments(paths, tenant or rankings, assignments)
+    wanted = _Wanted(
+        tenant=tenant, typed=typed, layer=layer, most=most, narrowed=bool(labels or where)
+    )
+    if record_:
+        _refuse_beside_record(wanted, rankings)
+    elif rankings:
+        _refuse_beside_rankings(wanted, questions_file or limit)
+    else:
+        _refuse_mixed(wanted)
+    with (
+        Session(settings, engine=not rankings) as session,
+        stopping_on_signals(session.stop) as stop,
+    ):
         bench = settings_of(session)
+        workers = parallelism or bench.concurrency
+        if record_:
+            asked = _questions(session, questions_file, limit)
+            return record(session, str(tenant), asked, record_, parallelism=workers, stopping=stop)
         chance = bench.sample_seed if seed is None else seed
         judged = read_judged(qrels, labels_file, queries)
         measures = _measures(metric, has_qrels=judged.has_qrels)
-        asked = _questions(session, questions_file, limit)
-        if tenant and typed:
-            compared = typed_sets(session, tenant, typed)
+        if rankings:
+            found = over_rankings(session, rankings, tenant, typed, judged)
         else:
             drawing = Drawing(
                 selection=selection_of((), labels, where), layer=layer, most=most, seed=chance
             )
-            compared = document_sets(session, paths, drawing)
-        if compared.report:
-            return answer_errors(session, "simulate", compared.report)
-        assert_known_questions(judged, [one for _, one in asked])
-        found = ask_all(
-            session,
-            compared.sets,
-            asked,
-            judged,
-            parallelism=parallelism or bench.concurrency,
-            stop=stopping.requested,
-        )
-        if stopping.requested.is_set():
+            asked = _questions(session, questions_file, limit)
+            found = asked_of_engine(
+                session,
+                typed_sets(session, tenant, typed)
+                if tenant
+                else document_sets(session, paths, drawing),
+                asked,
+                judged,
+                parallelism=workers,
+                stop=stop.requested,
+            )
+        if found.report:
+            return answer_errors(session, "simulate", found.report)
+        if stop.requested.is_set():
             settings.say("stopped; nothing was written")
-            return stopping.code or ExitCode.INTERRUPTED
-        made_at = session.now().replace(microsecond=0)
+            return stop.code or ExitCode.INTERRUPTED
         summaries = _summaries(session, found, measures, chance)
-        _write_files(session, summaries, compared, made_at, output=output_, trec_out=trec_out)
-    _answer(settings, summaries, compared, made_at)
+        _write_files(session, summaries, found, output=output_, trec_out=trec_out)
+    _answer(settings, summaries, found)
     return ExitCode.OK
 
 
-def _assignments(
-    paths: Sequence[str], tenant: str | None, assignments: Sequence[str]
-) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """What the command line asks to be compared."""
+
+    tenant: str | None
+    typed: tuple[str, ...]
+    layer: str | None
+    most: int | None
+    narrowed: bool
+
+
+def _assignments(paths: Sequence[str], one: object, assignments: Sequence[str]) -> tuple[str, ...]:
     """What is to be set: what follows the first of them is one of them too, unless it is a file."""
-    if not (tenant and assignments):
+    if not (one and assignments):
         return tuple(assignments)
-    files = [one for one in paths if "=" not in one or Path(one).exists()]
+    files = [path for path in paths if "=" not in path or Path(path).exists()]
     if files:
         raise UsageError(
             f"{files[0]} and --set exclude each other",
@@ -205,28 +245,36 @@ def _assignments(
     return (*assignments, *paths)
 
 
-def _refuse_mixed(
-    tenant: str | None,
-    assignments: Sequence[str],
-    *,
-    layer: str | None,
-    most: int | None,
-    narrowed: bool,
-) -> None:
-    if bool(tenant) != bool(assignments):
+def _refuse_mixed(wanted: _Wanted) -> None:
+    if bool(wanted.tenant) != bool(wanted.typed):
         raise UsageError(
             "--tenant and --set go together",
             hint="knobctl simulate --tenant acme --set retrieval_min_score=0.34, or name documents: knobctl simulate tenants/",
         )
-    if tenant and (layer or narrowed):
+    if wanted.tenant and (wanted.layer or wanted.narrowed):
         raise UsageError("--layer, -l and --where choose among documents; --tenant names one")
-    if most and not layer:
+    if wanted.most and not wanted.layer:
         raise UsageError("--sample says nothing without --layer")
-    if layer and narrowed:
+    if wanted.layer and wanted.narrowed:
         raise UsageError(
             "a part of a layer's tenants, chosen by -l or --where, does not stand for all of them",
             hint="leave them out; --sample draws by lot",
         )
+
+
+def _refuse_beside_record(wanted: _Wanted, rankings: Path | None) -> None:
+    if rankings or wanted.typed or wanted.layer or wanted.narrowed or not wanted.tenant:
+        raise UsageError(
+            "--record takes a --tenant and its questions; what would change is said later",
+            hint="knobctl simulate --tenant acme --record FILE, then: knobctl simulate --rankings FILE --set KNOB=VALUE",
+        )
+
+
+def _refuse_beside_rankings(wanted: _Wanted, questions: object) -> None:
+    if not wanted.typed or wanted.layer or wanted.narrowed:
+        raise UsageError("--rankings takes --set: what would change in the recorded tenant's set")
+    if questions:
+        raise UsageError("the questions of --rankings are in the recording")
 
 
 def _questions(
@@ -268,7 +316,7 @@ def _measures(metric: str | None, *, has_qrels: bool) -> Sequence[Measure]:
 
 
 def _summaries(
-    session: Session, found: Sequence[Simulated], measures: Sequence[Measure], seed: int
+    session: Session, found: Found, measures: Sequence[Measure], seed: int
 ) -> list[Summary]:
     """All tenants together; then, where there are several, each by itself.
 
@@ -277,28 +325,30 @@ def _summaries(
     """
     from knobctl.evidence.simulation import summed_up, together, unseen_knobs
 
-    whole = together(found)
+    whole = together(found.simulated)
     if not whole.pairs:
-        raise EngineError(f"{session.engine.name} answered none of the questions under both sets")
-    changed = sorted({name for one in found for name in one.changed_knobs})
+        raise EngineError("none of the questions got an answer under both sets")
+    changed = sorted({name for one in found.simulated for name in one.changed_knobs})
     unseen = unseen_knobs(session.catalogue, changed)
-    caveats = [f"{name} changes nothing of what is simulated." for name in unseen]
-    if len(found) > 1:
+    caveats = [
+        *found.caveats,
+        *(f"{name} changes nothing of what is simulated." for name in unseen),
+    ]
+    several = found.simulated if len(found.simulated) > 1 else ()
+    if several:
         caveats.append(
             "Each tenant was asked the same questions; the intervals count every answer as one of its own, and tenants that resemble each other make them too narrow."
         )
-    rest = found if len(found) > 1 else ()
     return [
         summed_up(whole, measures, seed=seed, caveats=caveats),
-        *(summed_up(one, (), seed=seed) for one in rest),
+        *(summed_up(one, (), seed=seed) for one in several),
     ]
 
 
 def _write_files(
     session: Session,
     summaries: Sequence[Summary],
-    compared: Compared,
-    made_at: datetime,
+    found: Found,
     *,
     output: Path | None,
     trec_out: Path | None,
@@ -308,8 +358,10 @@ def _write_files(
         from knobctl.evidence.evidence_file import write_evidence
         from knobctl.evidence.simulation_record import record_of
 
-        record = record_of(summaries[0], session.catalogue, made_at=made_at, sample=compared.sample)
-        write_evidence(output, record)
+        record_ = record_of(
+            summaries[0], session.catalogue, made_at=found.made_at, sample=found.sample
+        )
+        write_evidence(output, record_)
     if trec_out:
         from knobctl.evidence.trec_files import write_runs
 
@@ -319,20 +371,19 @@ def _write_files(
             write_runs(folder, one.simulated)
 
 
-def _answer(
-    settings: Settings, summaries: Sequence[Summary], compared: Compared, made_at: datetime
-) -> None:
+def _answer(settings: Settings, summaries: Sequence[Summary], found: Found) -> None:
     from knobctl.report.simulate import simulate_text
     from knobctl.report.simulate_json import simulate_json
     from knobctl.report.simulate_markdown import simulate_markdown
 
+    made_at = found.made_at
     settings.answer(
         {
             "text": lambda: simulate_text(
                 summaries, made_at=made_at, everything=bool(settings.verbose)
             ),
             "json": lambda: simulate_json(
-                summaries, made_at=made_at, sample=compared.sample, recorded=None
+                summaries, made_at=made_at, sample=found.sample, recorded=found.digest
             ),
             "markdown": lambda: simulate_markdown(summaries, made_at=made_at),
         }

@@ -12,6 +12,7 @@ from knobctl.text import count, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
     from threading import Event
 
@@ -173,7 +174,39 @@ def assert_known_questions(judged: Judged, asked: Sequence[Asked]) -> None:
         )
 
 
-def ask_all(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a simulation found."""
+
+    made_at: datetime
+    simulated: Sequence[Simulated] = ()
+    sample: Sample | None = None
+    report: Report | None = None
+    """Findings with errors: then nothing was simulated."""
+    digest: str | None = None
+    """Of the recording that was simulated over; None where an engine was asked."""
+    caveats: Sequence[str] = ()
+
+
+def asked_of_engine(
+    session: Session,
+    compared: Compared,
+    asked: Sequence[tuple[Question, Asked]],
+    judged: Judged,
+    *,
+    parallelism: int,
+    stop: Event,
+) -> Found:
+    """Ask each tenant all questions under both of its sets; fewer tenants where it was stopped."""
+    made_at = session.now().replace(microsecond=0)
+    if compared.report:
+        return Found(made_at=made_at, report=compared.report)
+    assert_known_questions(judged, [one for _, one in asked])
+    found = _ask_all(session, compared.sets, asked, judged, parallelism=parallelism, stop=stop)
+    return Found(made_at=made_at, simulated=found, sample=compared.sample)
+
+
+def _ask_all(
     session: Session,
     sets: Sequence[TwoSets],
     questions: Sequence[tuple[Question, Asked]],
@@ -182,7 +215,6 @@ def ask_all(
     parallelism: int,
     stop: Event,
 ) -> list[Simulated]:
-    """Ask each tenant all questions under both of its sets; fewer tenants where it was stopped."""
     from knobctl.evidence.both_sets import BothSets, simulated
     from knobctl.report.progress import progress
 

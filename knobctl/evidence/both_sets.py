@@ -81,12 +81,7 @@ def simulated(
         InputError: If the tenant has no text.
         EngineError: If the engine does not say what it searches.
     """
-    described = both.engine.describe(both.tenant, {})
-    if not described.get("chunks"):
-        raise InputError(
-            f"{both.tenant} has no text on {both.engine.name}: there is nothing to find",
-            hint=f"load some: knobctl engine load FILE.jsonl --tenant {both.tenant}",
-        )
+    encoder, corpus = searched(both.engine, both.tenant)
     found = [*_asked_all(both, questions, tell)]
     pairs = [one for one in found if isinstance(one, Pair)]
     values = [both.catalogue.effective(one) for one in (both.before, both.after)]
@@ -97,15 +92,32 @@ def simulated(
         pairs=pairs,
         unknown=dict(Counter(one for one in found if isinstance(one, str))),
         judged=both.judged,
-        encoder=str(described.get("embedder", {}).get("model") or "unknown"),
-        corpus=Corpus(
-            digest=corpus_digest(described),
-            documents=int(described.get("documents", 0)),
-            chunks=int(described.get("chunks", 0)),
-        ),
+        encoder=encoder,
+        corpus=corpus,
         engine=kind,
         rankers=_live(both, pairs),
     )
+
+
+def searched(engine: Engine, tenant: str) -> tuple[str, Corpus]:
+    """The embedder, and what is searched.
+
+    Raises:
+        InputError: If the tenant has no text.
+        EngineError: If the engine does not say what it searches.
+    """
+    described = engine.describe(tenant, {})
+    if not described.get("chunks"):
+        raise InputError(
+            f"{tenant} has no text on {engine.name}: there is nothing to find",
+            hint=f"load some: knobctl engine load FILE.jsonl --tenant {tenant}",
+        )
+    corpus = Corpus(
+        digest=corpus_digest(described),
+        documents=int(described.get("documents", 0)),
+        chunks=int(described.get("chunks", 0)),
+    )
+    return str(described.get("embedder", {}).get("model") or "unknown"), corpus
 
 
 def _live(both: BothSets, pairs: Sequence[Pair]) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ def summed_up(
         tokens=_tokens(simulated, seed),
         measures=_moved(simulated.pairs, by_measure, seed),
         slices=slices,
-        caveats=[*_caveats(simulated), *caveats],
+        caveats=[*caveats, *_caveats(simulated)],
     )
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from knobctl.checks.evidence_record import Sample
     from knobctl.evidence.paired import Shift
     from knobctl.evidence.ranking_measures import Moved
+    from knobctl.evidence.rankings import Heading
     from knobctl.evidence.rates import Rate
     from knobctl.evidence.simulating import Kept, Pair, Simulated
     from knobctl.evidence.simulation import Slice, Summary
@@ -173,3 +174,21 @@ def _shift(shift: Shift) -> dict[str, Any]:
 
 def _moved(one: Moved) -> dict[str, Any]:
     return {"measure": one.measure, **_shift(one.shift), "p_value_corrected": one.corrected}
+
+
+def recorded_json(heading: Heading, path: str, *, failed: int) -> str:
+    """Tell machines what was recorded."""
+    code = ExitCode.OK if heading.questions else ExitCode.ENGINE
+    document = {
+        "version": 1,
+        "command": "simulate",
+        "outcome": code.outcome,
+        "exit_code": int(code),
+        "recorded": path,
+        "tenant": heading.tenant,
+        "encoder": heading.encoder,
+        "chunks": heading.corpus.chunks,
+        "questions": heading.questions,
+        "failed": failed,
+    }
+    return json.dumps(document, indent=2)

@@ -1,0 +1,108 @@
+"""`simulate --record` and `--rankings`: what rankers find, kept, and sets simulated over it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from knobctl.cli.simulating import Found, assert_known_questions
+from knobctl.errors import ExitCode, UsageError
+from knobctl.text import count, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from knobctl.cli.session import Session
+    from knobctl.cli.stopping import Stopping
+    from knobctl.evidence.harvest.asked import Question
+    from knobctl.evidence.simulating import Asked, Judged
+
+
+def record(
+    session: Session,
+    tenant: str,
+    asked: Sequence[tuple[Question, Asked]],
+    output: Path,
+    *,
+    parallelism: int,
+    stopping: Stopping,
+) -> ExitCode:
+    """Ask what the rankers find and keep it, for its owner alone; nothing where it was stopped."""
+    from knobctl.evidence.private_files import write_private
+    from knobctl.evidence.rankings import written
+    from knobctl.evidence.recording_rankings import Recorder, recorded
+    from knobctl.report.progress import progress
+    from knobctl.report.simulate_json import recorded_json
+
+    recorder = Recorder(
+        engine=session.engine,
+        catalogue=session.catalogue,
+        live=session.engine.read(tenant),
+        parallelism=parallelism,
+        stop=stopping.requested,
+    )
+    kind = "embedded" if session.target.is_embedded else "http"
+    made_at = session.now().replace(microsecond=0)
+    shows = session.settings.shows_progress
+    with (
+        progress(len(asked), "asking", sys.stderr, clock=time.monotonic, wanted=shows) as step,
+        session.beside(step.make_room),
+    ):
+        heading, found = recorded(recorder, asked, kind=kind, made_at=made_at, tell=step)
+    if stopping.requested.is_set():
+        session.settings.say("stopped; nothing was written")
+        return stopping.code or ExitCode.INTERRUPTED
+    if recorder.failures:
+        session.notice(
+            f"{count(len(recorder.failures), 'question')} without an answer; the first of them: {visible(recorder.failures[0])}"
+        )
+    code = ExitCode.OK if found else ExitCode.ENGINE
+    if found:
+        write_private(output, written(heading, found))
+    told = f"{count(len(found), 'question')} of {visible(tenant)}: what the rankers found under open floors"
+    session.settings.answer(
+        {
+            "text": lambda: f"{told}\n{visible(str(output))}",
+            "markdown": lambda: f"{told}\n",
+            "json": lambda: recorded_json(heading, str(output), failed=len(asked) - len(found)),
+        }
+    )
+    return code
+
+
+def over_rankings(
+    session: Session, path: Path, tenant: str | None, typed: Sequence[str], judged: Judged
+) -> Found:
+    """Simulate what was typed over recorded rankings.
+
+    Raises:
+        UsageError: If the recording is of another tenant, or nothing would differ.
+    """
+    from knobctl.changes.single import judge_literals, read_assignments
+    from knobctl.evidence.over_rankings import caveats, simulated_over
+    from knobctl.evidence.rankings import read_rankings
+
+    catalogue = session.catalogue
+    rankings = read_rankings(path, catalogue)
+    heading = rankings.heading
+    if tenant not in {None, heading.tenant}:
+        raise UsageError(f"{visible(str(path))} is a recording of {visible(heading.tenant)}")
+    values, report = judge_literals(heading.tenant, read_assignments(typed, catalogue), catalogue)
+    if report.errors:
+        return Found(made_at=heading.made_at, report=report)
+    before = catalogue.canonical(heading.configured)
+    after = catalogue.canonical({**before, **values})
+    if catalogue.effective(before) == catalogue.effective(after):
+        raise UsageError(
+            f"{visible(heading.tenant)} had these values when it was recorded: both sets would be the same"
+        )
+    assert_known_questions(judged, [one.asked for one in rankings.questions])
+    found = simulated_over(rankings, catalogue, before, after, judged)
+    return Found(
+        made_at=heading.made_at,
+        simulated=[found],
+        digest=rankings.digest,
+        caveats=[*caveats(rankings)],
+    )
