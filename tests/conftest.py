@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # As the program itself has it; what a module leaves behind is looked through for garbage once, see below.
 gc.set_threshold(50_000, 20, 50)
+# What a process compiles it keeps, for the hundreds of processes that tests start: a third of a start is compiling.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 settings.register_profile("everywhere", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("everywhere")
 
