@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.checks.evidence_json import figure_json
@@ -94,9 +95,9 @@ def _recommended(record: Record) -> str:
         most, lost = _number(record, "max_emptied"), _share(record, "answerable_emptied")
         how = "left with nothing"
     seen = f"{lost.numerator:,} of {lost.denominator:,} seen" if lost else ""
-    held = " at" if sure is None else f" with {_percent(sure)} confidence at"
+    held = " at" if sure is None else f" with {_stated(sure)} confidence at"
     bound = (
-        f"at most {_percent(most)} of answerable questions {how}{held}"
+        f"at most {_stated(most)} of answerable questions {how}{held}"
         if most is not None
         else "recommended"
     )
@@ -140,6 +141,11 @@ def _interval(figure: Figure) -> str:
     if not isinstance(figure, (Share, Estimate)) or figure.low is None or figure.high is None:
         return ""
     return f" ({100 * figure.low:.1f}..{100 * figure.high:.1f}%)"
+
+
+def _stated(share: float) -> str:
+    """A share that somebody chose, as it was chosen: rounded, 99.99% would promise more."""
+    return f"{spelled(float(Decimal(repr(share)) * 100))}%"
 
 
 def _percent(share: float) -> str:

@@ -62,6 +62,15 @@ def test_a_recommendation_says_what_it_promises() -> None:
     assert statement(changed(record, figures={})) == f"recommended; {DAY}, 6,065 questions"
 
 
+def test_what_was_chosen_is_not_rounded_to_more_than_it_promises() -> None:
+    """A bound is no 0% and a confidence no 100%."""
+    figures = {"floor": 0.1, "max_loss": 0.0004, "confidence": 0.9999}
+    record = changed(kind=Kind.RECOMMENDATION, figures=figures)
+    assert statement(record).startswith(
+        "at most 0.04% of answerable questions lost with 99.99% confidence at floor 0.1; "
+    )
+
+
 def test_a_calibration_says_where_noise_ends() -> None:
     """With the rate at which it lets noise through, and on how large a corpus."""
     figures = {"noise_floor": 0.348, "false_accept": Estimate(0.05, 0.016, 0.113), "probes": 99}
