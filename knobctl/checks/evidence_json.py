@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "knobctl-evidence"
 FORMAT_VERSION: Final = 1
+_ROUNDING: Final = 5e-4
+"""Of a share that somebody wrote with three digits."""
 
 
 def record_document(record: Record) -> dict[str, Any]:
@@ -91,7 +93,9 @@ def read_record(document: Mapping[str, Any], catalogue: Catalogue) -> Record:
             documents=corpus.get("documents"),
             fingerprint=corpus.get("fingerprint"),
         ),
-        figures={name: _read_figure(one) for name, one in document.get("figures", {}).items()},
+        figures={
+            name: _read_figure(name, one) for name, one in document.get("figures", {}).items()
+        },
         sample=_read_sample(document["sample"]) if "sample" in document else None,
     )
 
@@ -146,11 +150,34 @@ def figure_json(figure: Figure) -> Any:  # noqa: ANN401  a part of a JSON docume
     return figure
 
 
-def _read_figure(figure: Any) -> Figure:  # noqa: ANN401  a part of a JSON document
+def _read_figure(name: str, figure: Any) -> Figure:  # noqa: ANN401  a part of a JSON document
     if isinstance(figure, dict):
-        return Share(**figure) if "numerator" in figure else Estimate(**figure)
+        read = Share(**figure) if "numerator" in figure else Estimate(**figure)
+        if why := _contradiction(read):
+            raise ValueError(f"its figure {name} contradicts itself: {why}")
+        return read
     number: float | None = figure
     return number
+
+
+def _contradiction(figure: Share | Estimate) -> str | None:
+    """Why a figure can be no measurement; the sentence is made of counts, and policies read the ends."""
+    low, value, high = figure.low, figure.value, figure.high
+    if isinstance(figure, Share):
+        number, of = figure.numerator, figure.denominator
+        if number > of:
+            return f"{number} of {of}"
+        if not of:
+            known = any(one is not None for one in (low, value, high))
+            return "a share of nothing" if known else None
+        if value is not None and abs(value - number / of) > _ROUNDING:
+            return f"{number} of {of} is not {value}"
+        low, high = (0 if low is None else low), (1 if high is None else high)
+        if not 0 <= low <= number / of + _ROUNDING or not number / of - _ROUNDING <= high <= 1:
+            return f"{number} of {of} is not within {low} and {high}"
+    elif low is not None and high is not None and low > high:
+        return f"{low} is above {high}"
+    return None
 
 
 def _values(written: Mapping[str, KnobValue], catalogue: Catalogue) -> dict[str, KnobValue]:

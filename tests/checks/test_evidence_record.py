@@ -106,6 +106,24 @@ def test_a_record_that_was_changed_is_no_evidence(tampered: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize(
+    ("figure", "why"),
+    [
+        (Share(120, 300, 0.004, 0.0, 0.009), "120 of 300 is not 0.004"),
+        (Share(120, 300, 0.4, 0.0, 0.009), "120 of 300 is not within 0.0 and 0.009"),
+        (Share(1, 300, None, 0.1, None), "1 of 300 is not within 0.1 and 1"),
+        (Share(0, 300, 0.0, -1.0, 0.01), "0 of 300 is not within -1.0 and 0.01"),
+        (Share(5, 3, None, None, None), "5 of 3"),
+        (Share(0, 0, None, None, 0.01), "a share of nothing"),
+        (Estimate(0.1, 0.3, 0.2), "0.3 is above 0.2"),
+    ],
+)
+def test_a_figure_that_contradicts_itself_is_no_evidence(figure: Figure, why: str) -> None:
+    """People read its counts and a policy the end of its interval: both must be of one measurement."""
+    read = evidence_in(record_bytes(changed(figures={"lost": figure})), "e.json", CATALOGUE)
+    assert read == NoEvidence("e.json", f"its figure lost contradicts itself: {why}")
+
+
+@pytest.mark.parametrize(
     "private",
     [
         {"question": "what is my salary"},
@@ -145,7 +163,10 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 figures: st.SearchStrategy[Figure] = (
     st.none()
     | finite
-    | st.builds(Estimate, finite, st.none() | finite, st.none() | finite)
+    | st.builds(Estimate, finite)
+    | st.builds(
+        lambda value, ends: Estimate(value, *sorted(ends)), finite, st.tuples(finite, finite)
+    )
     | st.builds(lambda n: Share(n, n + 3, n / (n + 3), 0.0, 1.0), st.integers(0, 10**6))
 )
 
