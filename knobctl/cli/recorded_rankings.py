@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from knobctl.cli.session import Session
     from knobctl.cli.stopping import Stopping
     from knobctl.evidence.harvest.asked import Question
+    from knobctl.evidence.rankings import Rankings
     from knobctl.evidence.simulating import Asked, Judged
 
 
@@ -72,8 +73,39 @@ def record(
     return code
 
 
+def given_rankings(
+    session: Session, path: Path | None, runs: Sequence[str], queries: Path | None
+) -> Rankings:
+    """Read a recording, or runs of TREC.
+
+    Raises:
+        UsageError: If both are given, or a run is not named with its ranker.
+    """
+    from pathlib import Path
+
+    from knobctl.evidence.judged_files import query_ids
+    from knobctl.evidence.rankings import read_rankings
+    from knobctl.evidence.trec_runs import rankings_of
+
+    if path and runs:
+        raise UsageError("--rankings and --run exclude each other")
+    if path:
+        return read_rankings(path, session.catalogue)
+    named = dict(one.split("=", 1) for one in runs if "=" in one)
+    if len(named) < len(runs):
+        raise UsageError(
+            "--run takes RANKER=FILE, each ranker once", hint="--run vector=run.vector"
+        )
+    return rankings_of(
+        {name: Path(file) for name, file in named.items()},
+        session.catalogue,
+        ids=query_ids(queries) if queries else {},
+        made_at=session.now().replace(microsecond=0),
+    )
+
+
 def over_rankings(
-    session: Session, path: Path, tenant: str | None, typed: Sequence[str], judged: Judged
+    session: Session, rankings: Rankings, tenant: str | None, typed: Sequence[str], judged: Judged
 ) -> Found:
     """Simulate what was typed over recorded rankings.
 
@@ -82,13 +114,11 @@ def over_rankings(
     """
     from knobctl.changes.single import judge_literals, read_assignments
     from knobctl.evidence.over_rankings import caveats, simulated_over
-    from knobctl.evidence.rankings import read_rankings
 
     catalogue = session.catalogue
-    rankings = read_rankings(path, catalogue)
     heading = rankings.heading
     if tenant not in {None, heading.tenant}:
-        raise UsageError(f"{visible(str(path))} is a recording of {visible(heading.tenant)}")
+        raise UsageError(f"{visible(rankings.source)} is a recording of {visible(heading.tenant)}")
     values, report = judge_literals(heading.tenant, read_assignments(typed, catalogue), catalogue)
     if report.errors:
         return Found(made_at=heading.made_at, report=report)

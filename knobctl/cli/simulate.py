@@ -96,6 +96,13 @@ MOST_QUESTIONS = 1_000_000
     metavar="FILE",
     help="Simulate over such a recording, without an engine.",
 )
+@click.option(
+    "--run",
+    "runs",
+    multiple=True,
+    metavar="RANKER=FILE",
+    help="The same over runs of TREC, one a ranker; repeatable. The other rankers and the expansion pass are off.",
+)
 @click.option("--layer", metavar="NAME", help="Of the documents, the tenants that take this layer.")
 @click.option(
     "--sample",
@@ -139,6 +146,7 @@ def command(
     trec_out: Path | None,
     record_: Path | None,
     rankings: Path | None,
+    runs: tuple[str, ...],
     layer: str | None,
     most: int | None,
     seed: int | None,
@@ -160,7 +168,7 @@ def command(
     """
     from knobctl.cli.bench_settings import settings_of
     from knobctl.cli.choosing import answer_errors
-    from knobctl.cli.recorded_rankings import over_rankings, record
+    from knobctl.cli.recorded_rankings import given_rankings, over_rankings, record
     from knobctl.cli.session import Session
     from knobctl.cli.simulating import (
         Drawing,
@@ -171,18 +179,21 @@ def command(
     )
     from knobctl.cli.stopping import stopping_on_signals
 
-    typed = _assignments(paths, tenant or rankings, assignments)
+    given = rankings or runs
+    typed = _assignments(paths, tenant or given, assignments)
     wanted = _Wanted(
         tenant=tenant, typed=typed, layer=layer, most=most, narrowed=bool(labels or where)
     )
     if record_:
-        _refuse_beside_record(wanted, rankings)
-    elif rankings:
+        _refuse_beside_record(wanted, given)
+    elif given:
         _refuse_beside_rankings(wanted, questions_file or limit)
+        if runs and output_:
+            raise UsageError("runs are no evidence: they do not say of whose corpus they are")
     else:
         _refuse_mixed(wanted)
     with (
-        Session(settings, engine=not rankings) as session,
+        Session(settings, engine=not given) as session,
         stopping_on_signals(session.stop) as stop,
     ):
         bench = settings_of(session)
@@ -193,8 +204,9 @@ def command(
         chance = bench.sample_seed if seed is None else seed
         judged = read_judged(qrels, labels_file, queries)
         measures = _measures(metric, has_qrels=judged.has_qrels)
-        if rankings:
-            found = over_rankings(session, rankings, tenant, typed, judged)
+        if given:
+            source = given_rankings(session, rankings, runs, queries)
+            found = over_rankings(session, source, tenant, typed, judged)
         else:
             drawing = Drawing(
                 selection=selection_of((), labels, where), layer=layer, most=most, seed=chance
@@ -262,8 +274,8 @@ def _refuse_mixed(wanted: _Wanted) -> None:
         )
 
 
-def _refuse_beside_record(wanted: _Wanted, rankings: Path | None) -> None:
-    if rankings or wanted.typed or wanted.layer or wanted.narrowed or not wanted.tenant:
+def _refuse_beside_record(wanted: _Wanted, given: object) -> None:
+    if given or wanted.typed or wanted.layer or wanted.narrowed or not wanted.tenant:
         raise UsageError(
             "--record takes a --tenant and its questions; what would change is said later",
             hint="knobctl simulate --tenant acme --record FILE, then: knobctl simulate --rankings FILE --set KNOB=VALUE",
@@ -272,9 +284,9 @@ def _refuse_beside_record(wanted: _Wanted, rankings: Path | None) -> None:
 
 def _refuse_beside_rankings(wanted: _Wanted, questions: object) -> None:
     if not wanted.typed or wanted.layer or wanted.narrowed:
-        raise UsageError("--rankings takes --set: what would change in the recorded tenant's set")
+        raise UsageError("--rankings and --run take --set: what would change")
     if questions:
-        raise UsageError("the questions of --rankings are in the recording")
+        raise UsageError("the questions are those of --rankings or --run")
 
 
 def _questions(

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from knobctl.server.retrieval.model import Candidate
     from knobctl.server.retrieval.settings import Settings
 
+RUNS: Final = "runs"
+"""What a recording calls the engine where it was made of runs of TREC."""
 NOT_RECORDED: Final = "expansion_pass_not_recorded"
 """Why a question is in no figure: under one of the sets it goes through a pass that is not in the recording."""
 _FLOORS: Final = ("floor.fused", "floor.expansion")
@@ -78,8 +80,9 @@ def simulated_over(
 def caveats(rankings: Rankings) -> Iterator[str]:
     """What a reader must know of a simulation without an engine."""
     heading = rankings.heading
+    what = "runs" if heading.engine == RUNS else f"rankings of {heading.made_at:%Y-%m-%d}"
     yield (
-        f"No engine was asked: these are rankings of {heading.made_at:%Y-%m-%d}. Texts are not recorded, so duplicates, "
+        f"No engine was asked: these are {what}. Texts are not recorded, so duplicates, "
         "diversity and the token budget are left out of both sets: what passes is taken best first."
     )
 

@@ -46,11 +46,10 @@ def heading_lines(whole: Summary, tenants: Sequence[Summary], made_at: datetime)
     who = visible(found.tenant) if found.tenant else count(len(names), "tenant")
     changes = changed_knobs(found) or ["each its own change"]
     yield f"{who}: {', '.join(changes)}"
-    corpus = f"{count(found.corpus.chunks, 'chunk')}, " if found.corpus else ""
-    yield (
-        f"{count(len(found.pairs), 'question')}, {corpus}{visible(found.encoder)}, "
-        f"{made_at:%Y-%m-%d}; nothing was written"
-    )
+    known = [count(found.corpus.chunks, "chunk")] if found.corpus and found.corpus.chunks else []
+    known += [visible(found.encoder)] if found.encoder != "unknown" else []
+    parts = [count(len(found.pairs), "question"), *known, f"{made_at:%Y-%m-%d}"]
+    yield f"{', '.join(parts)}; nothing was written"
     for why, number in found.unknown.items():
         yield f"{count(number, 'question')} in no figure: {why.replace('_', ' ')}"
 

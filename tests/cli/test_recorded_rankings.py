@@ -135,14 +135,14 @@ def test_what_the_recording_does_not_hold_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--rankings", "r.jsonl"), "--rankings takes --set"),
+        (("--rankings", "r.jsonl"), "take --set"),
         (
             ("--rankings", "r.jsonl", "--set", "rrf_k=9", "--tenant", "bolt"),
             "is a recording of acme",
         ),
         (
             ("--rankings", "r.jsonl", "--set", "rrf_k=9", "--questions", "q.jsonl"),
-            "in the recording",
+            "the questions are those of",
         ),
         (("--record", "x.jsonl"), "--record takes a --tenant"),
         (
@@ -191,3 +191,50 @@ def test_a_record_of_it_says_what_it_is_of(recording: Inside) -> None:
     assert len(done.json["run"]["recording_digest"]) == 64
     assert "No engine was asked" in done.json["caveats"][0]
     assert counts(done.json["nothing_assembled"]["before"])[1] == 4
+
+
+RUNS = {
+    "vector": "t1 Q0 gates 9 0.9 x\nt1 Q0 canteen 9 0.2 x\nt2 Q0 approvals 1 0.5 x\n",
+    "bm25": "t1 Q0 gates 1 7 x\nt2 Q0 gates 1 3 x\n",
+}
+
+
+def of_runs(inside: Inside, *more: str) -> Result:
+    """Simulate over two runs of another engine."""
+    for name, text in RUNS.items():
+        inside.write(f"run.{name}", text)
+    inside.write("trec", "t1 0 gates 1\nt2 0 approvals 1\n")
+    files = [word for name in RUNS for word in ("--run", f"{name}=run.{name}")]
+    return inside("simulate", *files, "--qrels", "trec", "--format", "json", *more)
+
+
+def test_runs_of_other_tools_are_fused_as_the_engine_would(inside: Inside) -> None:
+    """Two rankers, no recency, no expansion; a match of one of them scores a half, and no floor above lets it pass."""
+    found = of_runs(inside, "--set", "retrieval_min_score=0.51")
+    assert found.code == 0, found.err
+    assert faults_of(found.json, SCHEMA) == []
+    by_rankers = {tuple(one["rankers"]): one for one in found.json["best_match_by_rankers"]}
+    assert counts(by_rankers["vector",]["above_floors"]["lost"]) == (1, 1)
+    assert counts(by_rankers["vector", "bm25"]["above_floors"]["lost"]) == (0, 1)
+    assert found.json["tenants"][0]["changes"][0]["before"] == 0.3
+    assert found.json["run"]["rankers"] == ["vector", "bm25"]
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "words"),
+    [
+        (("--set", "retrieval_vector_top_k=3"), 2, "deeper than 2"),
+        (("--set", "gate_mode=ENABLED"), 0, ""),
+        (("--run", "semantic=run.bm25", "--set", "rrf_k=9"), 2, "no ranker semantic"),
+        (("--run", "run.bm25", "--set", "rrf_k=9"), 2, "--run takes RANKER=FILE"),
+        (("--run", "recency=trec", "--set", "rrf_k=9"), 4, "trec:1 is no line of a run"),
+        (("--output", "ev.json", "--set", "rrf_k=9"), 2, "no evidence"),
+    ],
+)
+def test_what_runs_do_not_say_is_refused(
+    inside: Inside, more: tuple[str, ...], code: int, words: str
+) -> None:
+    """Deeper lists, other rankers, whose corpus it was."""
+    done = of_runs(inside, *more)
+    assert done.code == code, done.err
+    assert words in " ".join(done.err.split())
