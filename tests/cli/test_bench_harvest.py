@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.inside import Inside
 from tests.cli.outputs import faults_of
 from tests.evidence.harvest.transcripts import write_session
 from tests.running import Knobctl
@@ -19,9 +20,9 @@ ASKED = "Why does the nightly export skip the archived folders?"
 
 
 @pytest.fixture
-def sessions(knobctl: Knobctl) -> Path:
+def sessions(inside: Inside) -> Path:
     """A folder of one transcript, beside the working folder."""
-    folder = knobctl.folder.with_name("sessions")
+    folder = inside.folder.with_name("sessions")
     folder.mkdir()
     (folder / "one.jsonl").write_text(_prompt(ASKED) + "not json\n")
     return folder
@@ -37,10 +38,10 @@ def questions_of(path: Path) -> list[str]:
     return [json.loads(line)["question"] for line in path.read_text().splitlines()]
 
 
-def test_a_set_is_written_for_its_owner_alone(knobctl: Knobctl, sessions: Path) -> None:
+def test_a_set_is_written_for_its_owner_alone(inside: Inside, sessions: Path) -> None:
     """Mode 0600, in a folder that is made, and no question on either stream."""
-    out = knobctl.folder.with_name("private") / "set.jsonl"
-    done = knobctl("bench", "harvest", "--from", f"claude={sessions}", "--output", out)
+    out = inside.folder.with_name("private") / "set.jsonl"
+    done = inside("bench", "harvest", "--from", f"claude={sessions}", "--output", out)
     assert done.code == 0, done.err
     assert questions_of(out) == [ASKED]
     assert out.stat().st_mode & 0o777 == 0o600
@@ -49,10 +50,10 @@ def test_a_set_is_written_for_its_owner_alone(knobctl: Knobctl, sessions: Path) 
     assert "passed over: 1 no JSON" not in done.out  # a line without "user" is not even parsed
 
 
-def test_the_answer_as_json_fits_its_schema(knobctl: Knobctl, sessions: Path) -> None:
+def test_the_answer_as_json_fits_its_schema(inside: Inside, sessions: Path) -> None:
     """Numbers by source, by kind and by why; never a question."""
-    out = knobctl.folder / "set.jsonl"
-    done = knobctl(
+    out = inside.folder / "set.jsonl"
+    done = inside(
         "bench", "harvest", "--from", f"claude={sessions}", "--output", out, "--format", "json"
     )
     assert faults_of(done.json, "output-bench-harvest.v1.schema.json") == []
@@ -61,50 +62,50 @@ def test_the_answer_as_json_fits_its_schema(knobctl: Knobctl, sessions: Path) ->
 
 
 def test_another_harvest_adds_to_the_set_and_reads_only_what_is_new(
-    knobctl: Knobctl, sessions: Path
+    inside: Inside, sessions: Path
 ) -> None:
     """Agents delete old transcripts; what was harvested stays, and what nobody touched is not read again."""
-    out = knobctl.folder / "set.jsonl"
+    out = inside.folder / "set.jsonl"
     call = ("bench", "harvest", "--from", f"claude={sessions}", "--output", out, "--format", "json")
-    knobctl(*call)
+    inside(*call)
     (sessions / "two.jsonl").write_text(_prompt("Which host runs the compaction job?"))
-    second = knobctl(*call).json
+    second = inside(*call).json
     assert (second["files"], second["files_unchanged"], second["questions"]) == (1, 1, 2)
     for file in sessions.iterdir():
         file.unlink()
-    assert knobctl(*call).json["questions"] == 2
+    assert inside(*call).json["questions"] == 2
 
 
-def test_a_set_that_was_deleted_is_gathered_again(knobctl: Knobctl, sessions: Path) -> None:
+def test_a_set_that_was_deleted_is_gathered_again(inside: Inside, sessions: Path) -> None:
     """What was read before counts for the set that it went into."""
-    out = knobctl.folder / "set.jsonl"
+    out = inside.folder / "set.jsonl"
     call = ("bench", "harvest", "--from", f"claude={sessions}", "--output", out)
-    knobctl(*call)
+    inside(*call)
     out.unlink()
-    knobctl(*call)
+    inside(*call)
     assert questions_of(out) == [ASKED]
 
 
-def test_since_and_project_leave_out_the_others(knobctl: Knobctl, sessions: Path) -> None:
+def test_since_and_project_leave_out_the_others(inside: Inside, sessions: Path) -> None:
     """By the time in the record, and by the path of the file."""
     (sessions / "two.jsonl").write_text(
         _prompt("Which of them is the old question?", timestamp="2020-01-01T00:00:00Z")
         + _prompt("Which of them is the new question?", timestamp="2026-09-20T00:00:00Z")
     )
-    out = knobctl.folder / "set.jsonl"
+    out = inside.folder / "set.jsonl"
     place = ("bench", "harvest", "--from", f"claude={sessions}", "--output", out)
-    knobctl(*place, "--since", "2026-09-01", "--project", "two")
+    inside(*place, "--since", "2026-09-01", "--project", "two")
     assert questions_of(out) == ["Which of them is the new question?"]
 
 
-def test_lists_are_read_as_they_stand(knobctl: Knobctl) -> None:
+def test_lists_are_read_as_they_stand(inside: Inside) -> None:
     """A text a line, JSON Lines and CSV, without the bounds of prompts."""
-    folder = knobctl.folder
+    folder = inside.folder
     (folder / "a.txt").write_text("floor?\n\nWhat is it\n")
     (folder / "b.jsonl").write_text('{"query": "who"}\n{"other": 1}\n')
     (folder / "c.csv").write_text('question,source\n"why, then",cli_query\n')
     out = folder / "set.jsonl"
-    done = knobctl(
+    done = inside(
         "bench", "harvest", "--output", out, "--format", "json",
         "--from", "lines=a.txt", "--from", "jsonl=b.jsonl", "--from", "csv=c.csv",
     )  # fmt: skip
@@ -113,14 +114,14 @@ def test_lists_are_read_as_they_stand(knobctl: Knobctl) -> None:
     assert sorted(questions_of(out)) == ["What is it", "floor?", "who", "why, then"]
 
 
-def test_an_engines_own_log_says_what_was_refused(knobctl: Knobctl) -> None:
+def test_an_engines_own_log_says_what_was_refused(inside: Inside) -> None:
     """The question was put to the engine itself, and its outcome is known."""
-    (knobctl.folder / "log.jsonl").write_text(
+    (inside.folder / "log.jsonl").write_text(
         '{"time": "2026-09-20T10:00:00Z", "query": "who?", "outcome": "below_threshold"}\n'
         '{"task": "what?", "retrievalOutcome": "ok"}\n{"query": "why?"}\n'
     )
-    out = knobctl.folder / "set.jsonl"
-    done = knobctl(
+    out = inside.folder / "set.jsonl"
+    done = inside(
         "bench", "harvest", "--from", "log=log.jsonl", "--output", out, "--format", "json"
     )
     assert done.json["by_source"] == {"engine_log": 3}
@@ -146,16 +147,16 @@ def _work_tree(folder: Path) -> Path:
     ],
 )
 def test_a_git_work_tree_is_no_place_for_questions(
-    knobctl: Knobctl, sessions: Path, layout: str, refused: bool
+    inside: Inside, sessions: Path, layout: str, refused: bool
 ) -> None:
     """Nothing is written there unless somebody says so; links are followed first."""
-    tree = _work_tree(knobctl.folder.with_name("tree"))
-    outside = knobctl.folder.with_name("outside")
+    tree = _work_tree(inside.folder.with_name("tree"))
+    outside = inside.folder.with_name("outside")
     outside.mkdir()
     (tree / "out").symlink_to(outside)
     (outside / "in").symlink_to(tree)
     (outside / "file.jsonl").symlink_to(tree / "file.jsonl")
-    linked = knobctl.folder.with_name("linked")
+    linked = inside.folder.with_name("linked")
     linked.mkdir()
     (linked / ".git").write_text(f"gitdir: {tree}/.git/worktrees/linked\n")
     path = {
@@ -169,12 +170,12 @@ def test_a_git_work_tree_is_no_place_for_questions(
         "target is a link": outside / "file.jsonl",
     }[layout]
     call = ("bench", "harvest", "--from", f"claude={sessions}", "--output", path)
-    done = knobctl(*call)
+    done = inside(*call)
     assert done.code == (6 if refused else 0), done.err
     assert path.exists() != refused
     if refused:
         assert "--allow-in-repo" in done.err
-        assert knobctl(*call, "--allow-in-repo").code == 0
+        assert inside(*call, "--allow-in-repo").code == 0
         assert path.exists()
 
 
@@ -188,14 +189,14 @@ def test_a_git_work_tree_is_no_place_for_questions(
     ],
 )
 def test_a_wrong_setting_is_named(
-    knobctl: Knobctl, sessions: Path, settings: str, words: str
+    inside: Inside, sessions: Path, settings: str, words: str
 ) -> None:
     """Nothing is harvested by rules that nobody meant."""
-    (knobctl.folder / "knobctl.toml").write_text(f"[benchmark_relevance_floor]\n{settings}\n")
-    done = knobctl("bench", "harvest", "--from", f"claude={sessions}", "--output", "s.jsonl")
+    (inside.folder / "knobctl.toml").write_text(f"[benchmark_relevance_floor]\n{settings}\n")
+    done = inside("bench", "harvest", "--from", f"claude={sessions}", "--output", "s.jsonl")
     assert done.code == 4, done.err
     assert words in done.err
-    assert not (knobctl.folder / "s.jsonl").exists()
+    assert not (inside.folder / "s.jsonl").exists()
 
 
 @pytest.mark.parametrize(
@@ -208,32 +209,31 @@ def test_a_wrong_setting_is_named(
     ],
 )
 def test_a_wrong_argument_is_named(
-    knobctl: Knobctl, arguments: tuple[str, ...], words: str
+    inside: Inside, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], words: str
 ) -> None:
     """What is, and what must be."""
-    done = knobctl("bench", "harvest", *arguments, HOME=str(knobctl.folder))
+    monkeypatch.setenv("HOME", str(inside.folder))
+    done = inside("bench", "harvest", *arguments)
     assert done.code == 2
     assert words in done.err
 
 
-def test_a_broken_set_is_not_added_to(knobctl: Knobctl, sessions: Path) -> None:
+def test_a_broken_set_is_not_added_to(inside: Inside, sessions: Path) -> None:
     """A line that is none of ours is an error, and the file stays as it is."""
-    out = knobctl.folder / "set.jsonl"
+    out = inside.folder / "set.jsonl"
     out.write_text('{"question": "a"}\n')
-    done = knobctl("bench", "harvest", "--from", f"claude={sessions}", "--output", out)
+    done = inside("bench", "harvest", "--from", f"claude={sessions}", "--output", out)
     assert done.code == 4
     assert "set.jsonl:1: source is None" in done.err
     assert out.read_text() == '{"question": "a"}\n'
 
 
-def test_a_file_that_cannot_be_read_is_told_and_passed_over(
-    knobctl: Knobctl, sessions: Path
-) -> None:
+def test_a_file_that_cannot_be_read_is_told_and_passed_over(inside: Inside, sessions: Path) -> None:
     """One bad file ends no run."""
     (sessions / "gone.jsonl").symlink_to(sessions / "nowhere.jsonl")
     (sessions / "pipe.jsonl").write_bytes(b"\xff\xfe" * 100 + b"\n")
-    out = knobctl.folder / "set.jsonl"
-    done = knobctl("bench", "harvest", "--from", f"claude={sessions}", "--output", out)
+    out = inside.folder / "set.jsonl"
+    done = inside("bench", "harvest", "--from", f"claude={sessions}", "--output", out)
     assert done.code == 0, done.err
     assert questions_of(out) == [ASKED]
 
@@ -266,38 +266,33 @@ def test_memory_does_not_grow_with_the_transcripts(tmp_path: Path, megabytes: in
     session.unlink()
 
 
-def test_a_link_is_no_way_into_a_work_tree(knobctl: Knobctl, sessions: Path) -> None:
+def test_a_link_is_no_way_into_a_work_tree(
+    inside: Inside, sessions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A link is replaced where it lies, and a tilde that no shell expanded names the home, not a folder."""
-    subprocess.run(["git", "init", "-q"], cwd=knobctl.folder, check=True)
-    outside = knobctl.folder.with_name("outside.jsonl")
-    (knobctl.folder / "link.jsonl").symlink_to(outside)
-    done = knobctl("bench", "harvest", "--from", f"claude={sessions}", "--output", "link.jsonl")
+    subprocess.run(["git", "init", "-q"], cwd=inside.folder, check=True)
+    outside = inside.folder.with_name("outside.jsonl")
+    (inside.folder / "link.jsonl").symlink_to(outside)
+    done = inside("bench", "harvest", "--from", f"claude={sessions}", "--output", "link.jsonl")
     assert done.code == 6
-    assert (knobctl.folder / "link.jsonl").is_symlink()
-    home = knobctl.folder.with_name("home")
-    done = knobctl(
-        "bench",
-        "harvest",
-        "--from",
-        f"claude={sessions}",
-        "--output",
-        "~/set.jsonl",
-        HOME=str(home),
-    )
+    assert (inside.folder / "link.jsonl").is_symlink()
+    home = inside.folder.with_name("home of anna")
+    monkeypatch.setenv("HOME", str(home))
+    done = inside("bench", "harvest", "--from", f"claude={sessions}", "--output", "~/set.jsonl")
     assert done.code == 0, done.err
     assert questions_of(home / "set.jsonl") == [ASKED]
-    assert not (knobctl.folder / "~").exists()
+    assert not (inside.folder / "~").exists()
 
 
 @pytest.mark.parametrize("place", ["/dev/null", "pipe"])
 def test_what_is_neither_file_nor_folder_is_no_place(
-    knobctl: Knobctl, sessions: Path, place: str
+    inside: Inside, sessions: Path, place: str
 ) -> None:
     """A set that is empty for that reason would look like one of nobody's questions."""
-    os.mkfifo(knobctl.folder / "pipe")
-    read = knobctl("bench", "harvest", "--from", f"lines={place}", "--output", "set.jsonl")
+    os.mkfifo(inside.folder / "pipe")
+    read = inside("bench", "harvest", "--from", f"lines={place}", "--output", "set.jsonl")
     assert (read.code, "neither a file nor a folder" in read.err) == (2, True)
-    written = knobctl("bench", "harvest", "--from", f"claude={sessions}", "--output", place)
+    written = inside("bench", "harvest", "--from", f"claude={sessions}", "--output", place)
     assert (written.code, "is no file" in written.err) == (2, True)
 
 
@@ -320,9 +315,9 @@ HOSTILE = [
 @pytest.mark.parametrize(
     "kind", ["claude", "codex", "gemini", "aider", "lines", "jsonl", "csv", "log"]
 )
-def test_no_line_ends_a_run(knobctl: Knobctl, kind: str) -> None:
+def test_no_line_ends_a_run(inside: Inside, kind: str) -> None:
     """Other types than expected, half characters, binary, loops of links, names of several lines."""
-    folder = knobctl.folder.with_name("odd")
+    folder = inside.folder.with_name("odd")
     folder.mkdir()
     lines = "".join(f"{json.dumps(one)}\n" for one in HOSTILE)
     raw = b"\0" * 99 + os.urandom(9_000) + b"\n" + lines.encode() + b'["user"' * 3_000 + b"\n{"
@@ -333,7 +328,7 @@ def test_no_line_ends_a_run(knobctl: Knobctl, kind: str) -> None:
     (folder / "loop").symlink_to(folder)
     (folder / "rollout-self.jsonl").symlink_to("rollout-self.jsonl")
     os.mkfifo(folder / "rollout-pipe.jsonl")
-    done = knobctl(
+    done = inside(
         "bench",
         "harvest",
         "--from",

@@ -23,6 +23,7 @@ from tests.evidence.test_rates import PUBLISHED
 
 if TYPE_CHECKING:
     from knobctl.evidence.recording import Heading
+    from tests.cli.inside import Inside
     from tests.running import Knobctl
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "squad2-dev"
@@ -61,9 +62,9 @@ def published() -> list[Question]:
 
 
 @pytest.fixture
-def report(knobctl: Knobctl) -> Path:
+def report(tmp_path: Path) -> Path:
     """The report of the given page."""
-    return write_report(knobctl.folder / "page.jsonl", published())
+    return write_report(tmp_path / "page.jsonl", published())
 
 
 FLOORS = [
@@ -74,9 +75,9 @@ FLOORS = [
 ]
 
 
-def test_the_published_tables_come_out_of_a_report(knobctl: Knobctl, report: Path) -> None:
+def test_the_published_tables_come_out_of_a_report(inside: Inside, report: Path) -> None:
     """Counts of both tables and both percentile tables; the row of the floor in force is marked."""
-    answer = knobctl("bench", "sweep", report, *FLOORS, "--format", "json").json
+    answer = inside("bench", "sweep", report, *FLOORS, "--format", "json").json
     assert faults_of(answer, "output-bench-sweep.v1.schema.json") == []
     curve = {one["floor"]: one for one in answer["refusal_curve"]}
     for want in PUBLISHED["refusal_curve"]:
@@ -99,9 +100,9 @@ def test_the_published_tables_come_out_of_a_report(knobctl: Knobctl, report: Pat
     assert [one["floor"] for one in answer["refusal_curve"] if one["configured"]] == [0.25]
 
 
-def test_the_printed_digits_are_those_of_the_page(knobctl: Knobctl, report: Path) -> None:
+def test_the_printed_digits_are_those_of_the_page(inside: Inside, report: Path) -> None:
     """As text, to the decimal that the page prints, and n/a where nothing was refused."""
-    text = knobctl("bench", "sweep", report, *FLOORS).out
+    text = inside("bench", "sweep", report, *FLOORS).out
     for want in PUBLISHED["refusal_curve"]:
         numerator, denominator = want["refused"]
         assert f"{want['printed']} ({numerator}/{denominator})" in text
@@ -112,11 +113,11 @@ def test_the_printed_digits_are_those_of_the_page(knobctl: Knobctl, report: Path
     assert "below 4.2% by the rule of three" in text
 
 
-def test_the_caveats_of_the_page_stand_where_they_apply(knobctl: Knobctl, report: Path) -> None:
+def test_the_caveats_of_the_page_stand_where_they_apply(inside: Inside, report: Path) -> None:
     """Judge without reference, typed prompts, the corpus as it was, the encoder's scale, one tenant."""
-    told = knobctl("bench", "sweep", report).out
+    told = inside("bench", "sweep", report).out
     assert told.count("\n! ") == 5
-    alone = knobctl("bench", "sweep", report, "--source", "mcp_query").out
+    alone = inside("bench", "sweep", report, "--source", "mcp_query").out
     assert "Typed prompts" not in alone
     assert "1 question: 1 mcp_query" in alone
 
@@ -131,45 +132,45 @@ def test_equal_reports_give_equal_bytes(knobctl: Knobctl, report: Path, format_:
     assert first.out == other.out
 
 
-def test_the_page_needs_no_network(knobctl: Knobctl, report: Path) -> None:
+def test_the_page_needs_no_network(inside: Inside, report: Path) -> None:
     """No script, style, picture or font is fetched; all is in it."""
-    page = knobctl("bench", "sweep", report, "--format", "html").out
+    page = inside("bench", "sweep", report, "--format", "html").out
     own = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
     assert not re.findall(r"""(?:src|href)\s*=\s*["']?\s*(?:https?:)?//""", own)
     assert "<script src" not in page
     assert "0.0% (0/71)" in page
 
 
-def test_two_reports_stand_side_by_side(knobctl: Knobctl, report: Path) -> None:
+def test_two_reports_stand_side_by_side(inside: Inside, report: Path) -> None:
     """Over their common questions, with an interval that holds the difference; of a report and itself it holds nothing."""
     better = [
         replace(one, max_cosine=None if one.max_cosine is None else min(one.max_cosine + 0.1, 1.0))
         for one in published()[:300]
     ]
-    other = write_report(knobctl.folder / "other.jsonl", better)
-    answer = knobctl("bench", "sweep", report, "--compare", other, "--format", "json").json
+    other = write_report(inside.folder / "other.jsonl", better)
+    answer = inside("bench", "sweep", report, "--compare", other, "--format", "json").json
     assert faults_of(answer, "output-bench-sweep.v1.schema.json") == []
     at = next(one for one in answer["compared"] if one["floor"] == 0.4)
     assert at["refused"]["denominator"] == at["refused_there"]["denominator"] == 300
     assert at["difference"] < 0
     assert at["interval"][0] <= at["difference"] <= at["interval"][1] < 0
-    same = knobctl("bench", "sweep", report, "--compare", report, "--format", "json").json
+    same = inside("bench", "sweep", report, "--compare", report, "--format", "json").json
     ends = exact_interval(0, 338)[1]  # so many changes either way would not have been seen
     for one in same["compared"]:
         assert (one["difference"], one["interval"]) == (0, pytest.approx([-ends, ends]))
 
 
-def test_scores_below_the_recorded_floor_are_not_guessed(knobctl: Knobctl) -> None:
+def test_scores_below_the_recorded_floor_are_not_guessed(inside: Inside) -> None:
     """A report under a floor knows nothing of lower ones."""
     made = recording_at(EXAMPLES / "scores.jsonl")
     first = replace(made.questions[0], fused=None, why=Why.BELOW_FLOOR, ranks={})
     lines = written(replace(made.heading, floor=0.3), [first, *made.questions[1:]])
-    path = knobctl.folder / "cut.jsonl"
+    path = inside.folder / "cut.jsonl"
     path.write_text("".join(lines))
-    done = knobctl("bench", "sweep", path, "--signal", "fused", "--floor", "0.2")
+    done = inside("bench", "sweep", path, "--signal", "fused", "--floor", "0.2")
     assert done.code == 4
     assert "nothing is known of 0.2" in done.err
-    kept = knobctl(
+    kept = inside(
         "bench", "sweep", path, "--signal", "fused", "--floor", "0.3", "--format", "json"
     ).json
     assert kept["refusal_curve"][0]["refused"]["numerator"] == 1
@@ -185,19 +186,19 @@ def test_scores_below_the_recorded_floor_are_not_guessed(knobctl: Knobctl) -> No
     ],
 )
 def test_a_sweep_of_nothing_is_refused(
-    knobctl: Knobctl, report: Path, arguments: tuple[str, ...], code: int, words: str
+    inside: Inside, report: Path, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
     """What is, and what must be."""
-    done = knobctl("bench", "sweep", report, *arguments)
+    done = inside("bench", "sweep", report, *arguments)
     assert done.code == code, done.err
     assert words in done.err
 
 
-def test_a_file_that_is_no_report_is_told(knobctl: Knobctl) -> None:
+def test_a_file_that_is_no_report_is_told(inside: Inside) -> None:
     """With its first bad line."""
-    path = knobctl.folder / "no.json"
+    path = inside.folder / "no.json"
     path.write_text("{}")
-    done = knobctl("bench", "sweep", path)
+    done = inside("bench", "sweep", path)
     assert done.code == 4
     assert "no.json:1: no heading of recorded scores" in done.err
 
@@ -211,29 +212,27 @@ LABELS = {
 
 
 @pytest.fixture
-def replayed(knobctl: Knobctl) -> Path:
+def replayed(inside: Inside) -> Path:
     """A report of three questions without labels."""
     asked = [Question(id=question_id(text), source="question_list", fused=None, why=Why.FAILED, max_cosine=0.5) for text in ("who", "what", "why")]  # fmt: skip
-    (knobctl.folder / "queries.jsonl").write_text(
+    (inside.folder / "queries.jsonl").write_text(
         '{"id": "q1", "text": "who"}\n{"id": "q2", "text": "what"}\n'
     )
-    return write_report(knobctl.folder / "replayed.jsonl", asked, judging=None)
+    return write_report(inside.folder / "replayed.jsonl", asked, judging=None)
 
 
 @pytest.mark.parametrize("name", sorted(LABELS))
-def test_labels_come_from_files_of_several_forms(
-    knobctl: Knobctl, replayed: Path, name: str
-) -> None:
+def test_labels_come_from_files_of_several_forms(inside: Inside, replayed: Path, name: str) -> None:
     """By text, by id, from qrels, and by ids of a data set's own."""
-    (knobctl.folder / name).write_text(LABELS[name])
+    (inside.folder / name).write_text(LABELS[name])
     own = ("--queries", "queries.jsonl") if name == "own.tsv" else ()
-    done = knobctl(
+    done = inside(
         "bench", "judge", "--replay-from", replayed, "--labels", name, "--output", "judged.jsonl",
         "--format", "json", *own,
     )  # fmt: skip
     assert done.code == 0, done.err
     assert faults_of(done.json, "output-bench-judge.v1.schema.json") == []
-    made = recording_at(knobctl.folder / "judged.jsonl")
+    made = recording_at(inside.folder / "judged.jsonl")
     assert [one.label for one in made.questions] == [Label.ANSWERABLE, Label.UNANSWERABLE, None]
     assert made.heading.judging
     assert made.heading.judging.by is JudgedBy.LABELS
@@ -252,26 +251,26 @@ def test_labels_come_from_files_of_several_forms(
     ],
 )  # fmt: skip
 def test_labels_that_say_nothing_are_refused(
-    knobctl: Knobctl, replayed: Path, labels: str, words: str
+    inside: Inside, replayed: Path, labels: str, words: str
 ) -> None:
     """With the line; nothing is written."""
-    (knobctl.folder / "l").write_text(labels)
-    done = knobctl(
+    (inside.folder / "l").write_text(labels)
+    done = inside(
         "bench", "judge", "--replay-from", replayed, "--labels", "l", "--output", "j.jsonl"
     )
     assert done.code == 4
     assert words in done.err
-    assert not (knobctl.folder / "j.jsonl").exists()
+    assert not (inside.folder / "j.jsonl").exists()
 
 
-def test_a_shipped_report_is_swept_over_both_signals(knobctl: Knobctl) -> None:
+def test_a_shipped_report_is_swept_over_both_signals(inside: Inside) -> None:
     """Over the fused floor nothing is refused where recency is live; over cosine something is."""
     path = EXAMPLES / "scores.jsonl"
-    fused = knobctl(
+    fused = inside(
         "bench", "sweep", path, "--signal", "fused", "--floor", "0.3333", "--format", "json"
     ).json
     assert fused["refusal_curve"][0]["refused"]["numerator"] == 0
-    cosine = json.loads(knobctl("bench", "sweep", path, "--floor", "0.4", "--format", "json").out)
+    cosine = json.loads(inside("bench", "sweep", path, "--floor", "0.4", "--format", "json").out)
     assert cosine["refusal_curve"][0]["refused"]["numerator"] > 0
 
 
@@ -290,26 +289,26 @@ def scored(*cosines: float, sources: int = 1) -> list[Question]:
     ]
 
 
-def test_a_report_without_questions_is_told(knobctl: Knobctl) -> None:
+def test_a_report_without_questions_is_told(inside: Inside) -> None:
     """Nothing was measured, so there is nothing to sweep."""
-    empty = write_report(knobctl.folder / "empty.jsonl", [])
-    done = knobctl("bench", "sweep", empty)
+    empty = write_report(inside.folder / "empty.jsonl", [])
+    done = inside("bench", "sweep", empty)
     assert (done.code, "holds no question" in done.err) == (4, True)
 
 
-def test_any_number_of_sources_is_counted(knobctl: Knobctl) -> None:
+def test_any_number_of_sources_is_counted(inside: Inside) -> None:
     """More than fit into a byte."""
-    report = write_report(knobctl.folder / "many.jsonl", scored(*[0.3] * 300, sources=300))
-    answer = knobctl("bench", "sweep", report, "--floor", "0.5", "--format", "json").json
+    report = write_report(inside.folder / "many.jsonl", scored(*[0.3] * 300, sources=300))
+    answer = inside("bench", "sweep", report, "--floor", "0.5", "--format", "json").json
     by_source = answer["refusal_curve"][0]["refused_by_source"]
     assert [one["numerator"] for one in by_source.values()] == [1] * 300
 
 
-def test_floors_that_lie_close_together_are_told_apart(knobctl: Knobctl) -> None:
+def test_floors_that_lie_close_together_are_told_apart(inside: Inside) -> None:
     """By all of their digits, each in a column of its own; negative cosines are under all of them."""
-    report = write_report(knobctl.folder / "close.jsonl", scored(-1.0, -0.2, 0.3, 1.0))
+    report = write_report(inside.folder / "close.jsonl", scored(-1.0, -0.2, 0.3, 1.0))
     floors = ["--floor=0", "--floor=0.3", "--floor=0.300000001", "--floor=1"]
-    out = knobctl("bench", "sweep", report, *floors).out
+    out = inside("bench", "sweep", report, *floors).out
     rows = [line.split()[:3] for line in out.split("\n") if line.startswith(("  0.", "  1."))]
     assert rows[:4] == [
         ["0.00", "50.0%", "(2/4)"],
@@ -320,19 +319,19 @@ def test_floors_that_lie_close_together_are_told_apart(knobctl: Knobctl) -> None
 
 
 @pytest.mark.parametrize("questions", [5_000, pytest.param(100_000, marks=pytest.mark.slow)])
-def test_a_large_comparison_fits_into_memory(knobctl: Knobctl, questions: int) -> None:
+def test_a_large_comparison_fits_into_memory(inside: Inside, questions: int) -> None:
     """Questions are counted by what changes for them; the interval is that of a difference of 1 %."""
     below = [0.2] * (questions // 2) + [0.4] * (questions // 2)
-    one = write_report(knobctl.folder / "one.jsonl", scored(*below))
+    one = write_report(inside.folder / "one.jsonl", scored(*below))
     two = write_report(
-        knobctl.folder / "two.jsonl",
+        inside.folder / "two.jsonl",
         scored(*[0.2] * (questions // 100), *below[: -questions // 100]),
     )
     bounded = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({3 << 30},) * 2)"
     done = subprocess.run(
         [sys.executable, "-c", f"{bounded}; from knobctl.cli.main import main; main()", "bench",
          "sweep", one, "--compare", two, "--floor", "0.3", "--format", "json"],
-        capture_output=True, check=True, cwd=knobctl.folder,
+        capture_output=True, check=True, cwd=inside.folder,
     )  # fmt: skip
     (compared,) = json.loads(done.stdout)["compared"]
     half = 1.96 * math.sqrt(0.01 * 0.99 / questions)
