@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from knobctl.errors import InputError, UsageError
@@ -203,7 +203,11 @@ def asked_of_engine(
         return Found(made_at=made_at, report=compared.report)
     assert_known_questions(judged, [one for _, one in asked])
     found = _ask_all(session, compared.sets, asked, judged, parallelism=parallelism, stop=stop)
-    return Found(made_at=made_at, simulated=found, sample=compared.sample)
+    if not found and not stop.is_set():
+        raise InputError("none of these tenants has any text: there is nothing to find")
+    measured = tuple(one.tenant for one in found)
+    sample = replace(compared.sample, tenants=measured) if compared.sample else None
+    return Found(made_at=made_at, simulated=found, sample=sample)
 
 
 def _ask_all(
@@ -237,7 +241,13 @@ def _ask_all(
                 parallelism=parallelism,
                 stop=stop,
             )
-            part = simulated(both, questions, kind=kind, tell=step)
+            try:
+                part = simulated(both, questions, kind=kind, tell=step)
+            except InputError as error:  # it has no text
+                if len(sets) == 1:
+                    raise
+                session.notice(f"{error}; it is left out")
+                continue
             if stop.is_set():
                 break
             found.append(part)

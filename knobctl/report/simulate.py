@@ -137,16 +137,17 @@ def _moves(kept: Kept) -> str:
 def change_words(found: Simulated) -> str:
     """How many questions change, and in which way."""
     words = {
-        "lost": "lose chunks",
-        "gained": "gain chunks",
-        "emptied": "are emptied",
-        "filled": "are filled",
-        "reordered": "come in another order",
+        "lost": ("loses chunks", "lose chunks"),
+        "gained": ("gains chunks", "gain chunks"),
+        "emptied": ("is emptied", "are emptied"),
+        "filled": ("is filled", "are filled"),
+        "reordered": ("comes in another order", "come in another order"),
     }
+    numbers = {name: found.changes[name].numerator for name in words}
     ways = [
-        f"{found.changes[name].numerator:,} {told}"
-        for name, told in words.items()
-        if found.changes[name].numerator
+        f"{numbers[name]:,} {one if numbers[name] == 1 else many}"
+        for name, (one, many) in words.items()
+        if numbers[name]
     ]
     told = f"{percent(found.changes['changed'])} of the questions get another context"
     return f"{told}: {', '.join(ways)}" if ways else told

@@ -61,7 +61,7 @@ def _tables(whole: Summary, tenants: Sequence[Summary]) -> Iterator[str]:
 
 
 def _titled(head: str) -> str:
-    return head[:1].upper() + head[1:]
+    return head if "@" in head else head[:1].upper() + head[1:]
 
 
 def _table(heads: Sequence[str], cells: Iterable[Sequence[str]]) -> str:

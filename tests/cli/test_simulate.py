@@ -190,6 +190,19 @@ def test_a_layer_is_measured_on_a_sample_of_its_tenants(asking: Inside) -> None:
     assert record.sample.tenants == tuple(found["sample"]["tenants"])
 
 
+def test_a_tenant_without_text_is_left_out_and_said(asking: Inside) -> None:
+    """It stands in no sample; where none has any, nothing is measured."""
+    asking.write("layers/strict.yaml", LAYERED)
+    for name in ("acme", "empty"):
+        asking.write(f"tenants/{name}.yaml", f"tenant: {name}\nlayers: [strict]\n")
+    done = simulate(asking, ".", "--layer", "strict", "--format", "json")
+    assert answer(done)["sample"] == {"layer": "strict", "tenants": ["acme"], "of": 2, "seed": None}
+    assert "empty has no text" in done.err
+    asking.write("tenants/acme.yaml", "tenant: acme\n")
+    asking.write("tenants/void.yaml", "tenant: void\nlayers: [strict]\n")
+    assert simulate(asking, ".", "--layer", "strict").code == 4
+
+
 def test_runs_and_qrels_are_written_for_other_tools(asking: Inside) -> None:
     """One folder, or one a tenant."""
     done = of_acme(asking, "--qrels", "qrels", "--trec-out", "trec")
