@@ -246,5 +246,6 @@ def _command(found: Recommended, output: Path | None) -> str:
     if found.chosen is None:
         return ""
     assignment = f"{found.knob}={spelled(found.chosen.floor)}"
-    plan = ["knobctl", "plan", *(["--evidence", str(output)] if output else [])]
-    return f"{shlex.join(['knobctl', 'set', found.heading.tenant, assignment, '--file'])} && {shlex.join(plan)}"
+    evidence = ["--evidence", str(output)] if output else []
+    write = ["knobctl", "set", found.heading.tenant, assignment, "--file", *evidence]
+    return f"{shlex.join(write)} && {shlex.join(['knobctl', 'plan', *evidence])}"
