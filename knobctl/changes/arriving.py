@@ -71,6 +71,6 @@ class Arriving:
             live,
             effective.desired,
             document=document,
-            evidence=lambda changed: self._carrying.of(effective, changed),
+            evidence=lambda before: self._carrying.of(effective, before),
         )
         self.planned.append(planned)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from knobctl.changes.diff import Change, diff_sets
+from knobctl.changes.diff import Change, diff_sets, in_force_before
 from knobctl.checks.carried_evidence import Carrying
 from knobctl.checks.evidences import Evidences
 from knobctl.checks.selecting import candidate_of
@@ -79,7 +79,7 @@ def diff_live(
                 after=tenant.source,
                 live=held,
                 effective=effective,
-                evidence=carrying.of(effective, {one.knob for one in changes}),
+                evidence=carrying.of(effective, in_force_before(changes)),
             )
         )
     return sorted(found, key=_by_tenant)
@@ -108,7 +108,7 @@ def diff_base(
             unchanged = is_unchanged(tenant, then)
             diff = _diff_base(repository, base, tenant, then, unchanged=unchanged)
             if diff.effective:
-                carried = carrying.of(diff.effective, {one.knob for one in diff.changes})
+                carried = carrying.of(diff.effective, in_force_before(diff.changes))
                 diff = replace(diff, evidence=carried) if carried else diff
             found.append(diff)
     return sorted(found, key=_by_tenant)

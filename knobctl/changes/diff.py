@@ -95,6 +95,11 @@ def diff_sets(
     return tuple(sorted(changes, key=lambda change: change.field_path))
 
 
+def in_force_before(changes: Iterable[Change]) -> dict[str, KnobValue]:
+    """Of the knobs that change, what is in force now."""
+    return {one.knob: one.effective_before for one in changes}
+
+
 def _moved_defaults(then: Catalogue, now: Catalogue, written: Collection[str]) -> set[str]:
     """The knobs that nothing writes and that have another default now."""
     if then is now:

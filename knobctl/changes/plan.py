@@ -6,12 +6,12 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from knobctl.changes.diff import Change, Op, diff_sets
+from knobctl.changes.diff import Change, Op, diff_sets, in_force_before
 from knobctl.changes.sealing import digest
 from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from knobctl.changes.limits import Limits
     from knobctl.checks.carried_evidence import CarriedEvidence
@@ -117,7 +117,7 @@ def plan_tenant(
     *,
     document: Document | None = None,
     hazards: tuple[Finding, ...] = (),
-    evidence: Callable[[Collection[str]], tuple[CarriedEvidence, ...]] = lambda _: (),
+    evidence: Callable[[Mapping[str, KnobValue]], tuple[CarriedEvidence, ...]] = lambda _: (),
 ) -> TenantPlan:
     """Plan one tenant.
 
@@ -127,7 +127,7 @@ def plan_tenant(
         desired: The canonical set that it shall hold.
         document: The document that asks for it, if one does.
         hazards: What the checks say of it.
-        evidence: Tells what a change of some knobs carries.
+        evidence: Tells what a change carries, by the changing knobs and what is in force of them.
     """
     changes = diff_sets(catalogue, live.knobs, desired)
     return TenantPlan(
@@ -140,7 +140,7 @@ def plan_tenant(
         hazards=hazards,
         labels=document.labels if document else {},
         owner=document.owner if document else None,
-        evidence=evidence({one.knob for one in changes}),
+        evidence=evidence(in_force_before(changes)),
         unknown=unknown_fields(live),
     )
 

@@ -23,7 +23,7 @@ from knobctl.errors import UsageError
 from knobctl.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import date
 
     from knobctl.changes.corpora import Corpora
@@ -282,10 +282,10 @@ def plan_live_changes(
 
 
 def _carried(
-    carrying: Carrying, change: LiveChange, changed: Collection[str]
+    carrying: Carrying, change: LiveChange, before: Mapping[str, KnobValue]
 ) -> tuple[CarriedEvidence, ...]:
     document = change.document(change.desired, change.literals)
-    return carrying.of(change.subject.repository.effective(document), changed)
+    return carrying.of(change.subject.repository.effective(document), before)
 
 
 def check_file_change(

@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from knobctl.checks.evidence_doubts import other_values
+from knobctl.checks.evidence_doubts import other_before, other_values
 from knobctl.checks.evidence_files import NoEvidence
 from knobctl.checks.evidence_record import measured_for
 from knobctl.checks.evidence_statement import spoken_figures, statement
 from knobctl.checks.evidences import layers_for, speaks_for
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from knobctl.checks.evidence_files import Evidence
     from knobctl.checks.evidences import Evidences
     from knobctl.documents.model import Effective
+    from knobctl.knobs import KnobValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,18 +60,22 @@ class Carrying:
         self._known: dict[str, CarriedEvidence] = {}
         self._attached = {one.path for one in files.repository.attached}
 
-    def of(self, effective: Effective, changed: Collection[str]) -> tuple[CarriedEvidence, ...]:
+    def of(
+        self, effective: Effective, before: Mapping[str, KnobValue]
+    ) -> tuple[CarriedEvidence, ...]:
         """What one tenant's change carries.
 
         Args:
             effective: The set that it leads to.
-            changed: The knobs that change.
+            before: Of the knobs that change, what was in force.
         """
-        if not changed or not self._files.repository.evidence_of(effective.document):
+        if not before or not self._files.repository.evidence_of(effective.document):
             return ()
-        return tuple(self._each(effective, changed))
+        return tuple(self._each(effective, before))
 
-    def _each(self, effective: Effective, changed: Collection[str]) -> Iterator[CarriedEvidence]:
+    def _each(
+        self, effective: Effective, before: Mapping[str, KnobValue]
+    ) -> Iterator[CarriedEvidence]:
         document = effective.document
         layers = layers_for(self._files.repository, document)
         for one in self._files.of(document):
@@ -78,7 +83,7 @@ class Carrying:
             if isinstance(one, NoEvidence):
                 yield known
             elif speaks_for(one.record, layers, document.name):
-                why = _why_silent(one, effective, changed)
+                why = _why_silent(one, effective, before)
                 yield _silent(known, why) if why else known
             elif one.path in document.evidence:
                 yield _silent(known, f"it was measured for {measured_for(one.record)}")
@@ -106,8 +111,9 @@ def _silent(one: CarriedEvidence, why: str) -> CarriedEvidence:
     return replace(one, statement=None, figures={}, why=why)
 
 
-def _why_silent(one: Evidence, effective: Effective, changed: Collection[str]) -> str | None:
+def _why_silent(one: Evidence, effective: Effective, before: Mapping[str, KnobValue]) -> str | None:
     """Why a record says nothing of a change; None where it speaks of it."""
-    if one.record.knobs.keys().isdisjoint(changed):
+    if one.record.knobs.keys().isdisjoint(before):
         return "it measured none of the knobs that change"
-    return next(iter(other_values(one.record, effective)), None)
+    doubts = [*other_values(one.record, effective), *other_before(one.record, before)]
+    return next(iter(doubts), None)

@@ -11,12 +11,13 @@ from knobctl.checks.evidences import layer_giving, layers_for
 from knobctl.text import count, decimal_text, spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from knobctl.checks.evidence_record import Record
     from knobctl.checks.evidence_rules import Asked, Demand, Moved
     from knobctl.documents.model import Effective
     from knobctl.documents.repository import Repository
+    from knobctl.knobs import KnobValue
 
 UNASKED: Final = "no engine was asked"
 
@@ -59,9 +60,15 @@ def _why_no_sample(
     return None
 
 
-def doubts_of(record: Record, effective: Effective, demand: Demand, asked: Asked) -> list[str]:
+def doubts_of(
+    record: Record,
+    effective: Effective,
+    before: Mapping[str, KnobValue],
+    demand: Demand,
+    asked: Asked,
+) -> list[str]:
     """Why evidence does not hold; empty where it does."""
-    doubts = other_values(record, effective)
+    doubts = [*other_values(record, effective), *other_before(record, before)]
     age = (asked.today - record.made_at.date()).days
     if age < -1:  # a day may have begun elsewhere
         doubts.append(f"it says that it was made on {record.made_at.date()}, which is yet to come")
@@ -81,6 +88,15 @@ def other_values(record: Record, effective: Effective) -> list[str]:
         f"it measured {name} {spelled(value)}, and {spelled(effective.values[name])} is wanted"
         for name, value in record.knobs.items()
         if value != effective.values[name]
+    ]
+
+
+def other_before(record: Record, before: Mapping[str, KnobValue]) -> list[str]:
+    """Where a simulation compared with other values than were in force: its losses are those of another step."""
+    return [
+        f"it compared with {name} {spelled(value)}, and {spelled(before[name])} is what changes"
+        for name, value in record.before.items()
+        if name in before and value != before[name]
     ]
 
 

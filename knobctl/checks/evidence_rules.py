@@ -134,7 +134,10 @@ def evidence_findings(moved: Moved, demand: Demand, asked: Asked) -> Iterator[Fi
             none = [one for one in named if isinstance(one, NoEvidence)]
             yield _missing(moved, demand, knob, none)
             continue
-        doubts = [(one, doubts_of(one.record, moved.effective, demand, asked)) for one in covering]
+        before = {name: value for name, value in moved.before.items() if moved.changed(name)}
+        doubts = [
+            (one, doubts_of(one.record, moved.effective, before, demand, asked)) for one in covering
+        ]
         if all(found for _, found in doubts):
             # Of several files that do not hold, the one that lacks least is worth the words.
             yield _stale(moved, demand, knob, *min(doubts, key=lambda pair: len(pair[1])))

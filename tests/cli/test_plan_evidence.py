@@ -65,6 +65,21 @@ def named(inside: Inside, path: str = FILE) -> None:
     )
 
 
+def test_losses_of_another_step_are_not_those_of_this_change(raised: Inside) -> None:
+    """What is lost from 0.33 to 0.34 is no measure of a floor that rises from 0.3: it is stale, and says nothing."""
+    named(raised)
+    raised.write(FILE, record_text(before={**RECORD.before, "retrieval_min_score": 0.33}))
+    why = "it compared with retrieval_min_score 0.33, and 0.3 is what changes"
+    done = raised("check", "--live", "--format", "json", *ENGINE)
+    (one,) = [one for one in done.json["findings"] if one["rule"] == "evidence-stale"]
+    assert why in one["message"]
+    (slot,) = done.json["tenants"][0]["evidence"]
+    assert (slot["why"], "statement" in slot) == (why, False)
+    assert f"says nothing of this change: {why}" in unbroken(raised("diff", *ENGINE).out)
+    raised.write(FILE, record_text())
+    assert raised("check", "--live", *ENGINE).code == 0
+
+
 def unbroken(shown: str) -> str:
     """A text without the breaks of its lines."""
     return " ".join(shown.split())
@@ -243,7 +258,7 @@ def test_one_tenant_may_be_set_with_evidence(raised: Inside) -> None:
     assert "[evidence: 1.2% of" in raised.events("squad2")[0]["reason"]
     back = ("unset", "squad2", "retrieval_min_score", "--yes", *ENGINE)
     assert raised(*back, "--evidence", FILE).code == 4
-    raised.write(FILE, record_text(knobs=RECORD.before))
+    raised.write(FILE, record_text(knobs=RECORD.before, before=RECORD.knobs))
     assert raised(*back, "--evidence", FILE).code == 0
 
 

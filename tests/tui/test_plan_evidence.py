@@ -26,7 +26,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def record(**knobs: float) -> str:
     """A record of acme at some values."""
     values = CATALOGUE.effective({"retrieval_min_score": 0.32, "mmr_lambda": 0.7, **knobs})
-    return record_text(tenant="acme", knobs=measured_knobs(CATALOGUE, values))
+    before = measured_knobs(CATALOGUE, CATALOGUE.effective(LIVE))
+    return record_text(tenant="acme", knobs=measured_knobs(CATALOGUE, values), before=before)
 
 
 def test_a_plan_shows_what_its_evidence_says(desk: Desk) -> None:
