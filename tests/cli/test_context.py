@@ -14,13 +14,14 @@ from tests.given_engine import GivenEngine
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.cli.inside import Inside
     from tests.running import Knobctl
 
 
-def test_contexts_are_added_used_listed_and_shown(knobctl: Knobctl) -> None:
+def test_contexts_are_added_used_listed_and_shown(inside: Inside) -> None:
     """The current one is marked, production too."""
-    knobctl("context", "add", "staging", "--engine", "https://s.example", "--fleet", "staging")
-    knobctl(
+    inside("context", "add", "staging", "--engine", "https://s.example", "--fleet", "staging")
+    inside(
         "context",
         "add",
         "prod",
@@ -30,11 +31,11 @@ def test_contexts_are_added_used_listed_and_shown(knobctl: Knobctl) -> None:
         "--token-env",
         "PROD",
     )
-    used = knobctl("context", "use", "prod")
+    used = inside("context", "use", "prod")
 
-    text = knobctl("context", "list")
-    answer = knobctl("context", "list", "--format", "json")
-    shown = knobctl("context", "show", "--format", "json")
+    text = inside("context", "list")
+    answer = inside("context", "list", "--format", "json")
+    shown = inside("context", "show", "--format", "json")
 
     assert used.code == 0
     assert [line.split() for line in text.out.splitlines()[1:]] == [
@@ -47,15 +48,15 @@ def test_contexts_are_added_used_listed_and_shown(knobctl: Knobctl) -> None:
     assert shown.json["contexts"][0]["name"] == "prod"
 
 
-def test_no_secret_is_shown(knobctl: Knobctl) -> None:
+def test_no_secret_is_shown(inside: Inside) -> None:
     """Arguments of a token command and a proxy's password stay in the file."""
-    knobctl(
+    inside(
         *("context", "add", "a", "--engine", "https://a.example"),
         *("--token-command", "vault read s3cret/{tenant}", "--proxy", "http://me:s3cret@proxy:1"),
     )
 
     everything = [
-        knobctl("context", action, *name, "--format", format_)
+        inside("context", action, *name, "--format", format_)
         for action, name in (("list", []), ("show", ["a"]), ("use", ["a"]))
         for format_ in ("text", "json")
     ]
@@ -80,11 +81,11 @@ def test_no_secret_is_shown(knobctl: Knobctl) -> None:
     ],
 )
 def test_what_makes_no_sense_is_not_written(
-    knobctl: Knobctl, arguments: list[str], code: int
+    inside: Inside, arguments: list[str], code: int
 ) -> None:
     """And the list stays empty."""
-    assert knobctl("context", *arguments).code == code
-    assert knobctl("context", "list").out.startswith("no contexts")
+    assert inside("context", *arguments).code == code
+    assert inside("context", "list").out.startswith("no contexts")
 
 
 def test_a_context_leads_commands_to_its_engine(knobctl: Knobctl) -> None:
@@ -109,11 +110,11 @@ def test_a_context_leads_commands_to_its_engine(knobctl: Knobctl) -> None:
     assert tenants("--engine", two, KNOBCTL_CONTEXT="one") == ["two"]
 
 
-def test_production_refuses_insecure(knobctl: Knobctl) -> None:
+def test_production_refuses_insecure(inside: Inside) -> None:
     """Whatever the command."""
-    knobctl("context", "add", "prod", "--engine", "https://p.example", "--production")
+    inside("context", "add", "prod", "--engine", "https://p.example", "--production")
 
-    answer = knobctl("get", "acme", "--context", "prod", "--insecure")
+    answer = inside("get", "acme", "--context", "prod", "--insecure")
 
     assert answer.code == 6
     assert "marked production" in answer.err
@@ -140,13 +141,13 @@ def test_tokens_come_from_the_contexts_source(knobctl: Knobctl) -> None:
             assert answer.json["tenants"][0]["knobs"] == {"rrf_k": 30}
 
 
-def test_a_token_file_that_others_can_read_is_said_unless_quiet(knobctl: Knobctl) -> None:
+def test_a_token_file_that_others_can_read_is_said_unless_quiet(inside: Inside) -> None:
     """On stderr, with the command that mends it."""
-    token = knobctl.write("token", "acme-token\n")
+    token = inside.write("token", "acme-token\n")
     token.chmod(0o644)
     with GivenEngine() as given:
-        loud = knobctl("get", "acme", "--engine", given.url, "--token-file", "token")
-        quiet = knobctl("get", "acme", "-q", "--engine", given.url, "--token-file", "token")
+        loud = inside("get", "acme", "--engine", given.url, "--token-file", "token")
+        quiet = inside("get", "acme", "-q", "--engine", given.url, "--token-file", "token")
 
     assert "chmod 600 token" in loud.err
     assert quiet.err == ""
@@ -199,14 +200,14 @@ def test_the_environments_proxy_is_used(knobctl: Knobctl, proxy: tuple[str, list
     assert "s3cret" not in answer.err
 
 
-def test_a_contexts_proxy_is_used(knobctl: Knobctl, proxy: tuple[str, list[str]]) -> None:
+def test_a_contexts_proxy_is_used(inside: Inside, proxy: tuple[str, list[str]]) -> None:
     """Without any variable."""
     address, asked = proxy
-    knobctl(
+    inside(
         "context", "add", "a", "--engine", "https://engine.invalid", "--proxy", f"http://{address}"
     )
 
-    assert knobctl("get", "acme", "--context", "a").code == 8
+    assert inside("get", "acme", "--context", "a").code == 8
     assert asked
 
 

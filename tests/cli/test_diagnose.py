@@ -296,12 +296,12 @@ def test_the_set_of_the_tenant_explains_its_answers(inside: Inside) -> None:
     assert "assumed" not in text
 
 
-def test_reading_an_answer_loads_nothing_of_the_engine(knobctl: Knobctl) -> None:
+def test_reading_an_answer_loads_nothing_of_the_engine(inside: Inside) -> None:
     """No numpy, no model, no store: a file is explained at once."""
     import subprocess
     import sys
 
-    path = knobctl.write("a.json", json.dumps(search(FIELD_REPORT)))
+    path = inside.write("a.json", json.dumps(search(FIELD_REPORT)))
     script = (
         "import sys; from knobctl.cli.edge import run; code = run(['diagnose', sys.argv[1]]); "
         "heavy = [name for name in ('numpy', 'onnxruntime', 'tantivy', 'requests', 'sqlite3', 'connectrpc', 'textual')"
@@ -309,7 +309,7 @@ def test_reading_an_answer_loads_nothing_of_the_engine(knobctl: Knobctl) -> None
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(path)],
-        cwd=knobctl.folder,
+        cwd=inside.folder,
         env={"PYTHONPATH": str(ROOT), "PATH": ""},
         capture_output=True,
         check=True,

@@ -19,6 +19,7 @@ from tests.cli.outputs import faults_of
 from tests.cli.serving import MAIN, serving
 
 if TYPE_CHECKING:
+    from tests.cli.inside import Inside
     from tests.running import Knobctl
 
 SERVICE = "upsquad.contextengine.v1.ContextEngineKnobsConfigService"
@@ -50,12 +51,12 @@ def test_serve_stops_gracefully(tmp_path: Path, number: signal.Signals) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("h.db")] == ["h.db"]
 
 
-def test_the_given_page_works_against_it(knobctl: Knobctl) -> None:
+def test_the_given_page_works_against_it(inside: Inside) -> None:
     """Its two calls, with tokens of `engine token`: L4 writes, L3 reads and cannot write."""
     store = ["--store", "embedded:h.db"]
     tokens = {}
     for level in ("L3", "L4"):
-        made = knobctl(
+        made = inside(
             "engine", "token", "--subject", level, "--clearance", level, "--tenant", "acme", *store
         )
         assert (made.code, made.err) == (0, "")
@@ -63,7 +64,7 @@ def test_the_given_page_works_against_it(knobctl: Knobctl) -> None:
         assert made.out.count("\n") == 1
         tokens[level] = made.out.strip()
     given = {"config": {"retrievalMinScore": 0.15, "retrievalVectorTopK": 32}}
-    with serving(knobctl.folder, *store) as (process, address):
+    with serving(inside.folder, *store) as (process, address):
         status, answered = _call(address, "UpdateContextEngineKnobsConfig", given, tokens["L3"])
         assert (status, answered["code"]) == (403, "permission_denied")
         assert _call(address, "UpdateContextEngineKnobsConfig", given, tokens["L4"])[0] == 200
@@ -75,20 +76,20 @@ def test_the_given_page_works_against_it(knobctl: Knobctl) -> None:
     assert not any(token in text for token in tokens.values() for text in said)
 
 
-def test_serve_keeps_what_it_stored(knobctl: Knobctl) -> None:
+def test_serve_keeps_what_it_stored(inside: Inside) -> None:
     """Killed without warning: what was answered is there after the next start."""
     store = ["--store", "embedded:h.db"]
-    token = knobctl(
+    token = inside(
         "engine", "token", "--subject", "a", "--clearance", "L4", "--tenant", "acme", *store
     ).out.strip()
     for number in (1, 2, 3):
-        with serving(knobctl.folder, *store) as (process, address):
+        with serving(inside.folder, *store) as (process, address):
             body = {"config": {"rrfK": number}}
             assert _call(address, "UpdateContextEngineKnobsConfig", body, token)[0] == 200
             process.kill()
             process.wait()
-        (knobctl.folder / "ports.json").unlink()
-    with serving(knobctl.folder, *store) as (_, address):
+        (inside.folder / "ports.json").unlink()
+    with serving(inside.folder, *store) as (_, address):
         assert _call(address, "GetContextEngineKnobsConfig", {}, token)[1]["revision"] == "r3"
         events = _call(address, "ListConfigAuditEvents", {}, token)[1]["events"]
     assert [event["after"]["rrfK"] for event in events] == [1, 2, 3]
@@ -111,24 +112,24 @@ def test_both_ports_answer(tmp_path: Path) -> None:
                 assert answer.status == 200
 
 
-def test_one_port_cannot_be_taken_twice(knobctl: Knobctl) -> None:
+def test_one_port_cannot_be_taken_twice(inside: Inside) -> None:
     """Exit 2, with the option to change."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     both = ("--port", port, "--grpc-port", port)
-    done = knobctl("engine", "serve", "--store", "embedded:h.db", *both)
+    done = inside("engine", "serve", "--store", "embedded:h.db", *both)
     assert done.code == 2
     assert "choose another --grpc-port" in done.err
 
 
-def test_json_logs_are_one_object_a_line(knobctl: Knobctl) -> None:
+def test_json_logs_are_one_object_a_line(inside: Inside) -> None:
     """What is said at the start too; each call has its line with -v, and no token is in it."""
     store = ["--store", "embedded:h.db"]
-    token = knobctl(
+    token = inside(
         "engine", "token", "--subject", "anna", "--clearance", "L3", "--tenant", "acme", *store
     ).out.strip()
-    with serving(knobctl.folder, *store, "--log-format", "json", "-v") as (process, address):
+    with serving(inside.folder, *store, "--log-format", "json", "-v") as (process, address):
         assert _call(address, "GetContextEngineKnobsConfig", {}, token)[0] == 200
         assert _call(address, "UpdateContextEngineKnobsConfig", {}, token)[0] == 403
         process.terminate()
@@ -154,13 +155,13 @@ def test_a_port_that_is_open_to_the_network_is_said(tmp_path: Path, host: str, w
     assert err.count("tokens travel in clear") == warns
 
 
-def test_too_many_calls_of_one_principal_are_refused(knobctl: Knobctl) -> None:
+def test_too_many_calls_of_one_principal_are_refused(inside: Inside) -> None:
     """--rate."""
     store = ["--store", "embedded:h.db"]
-    token = knobctl(
+    token = inside(
         "engine", "token", "--subject", "a", "--clearance", "L3", "--tenant", "acme", *store
     ).out.strip()
-    with serving(knobctl.folder, *store, "--rate", "0.01") as (_, address):
+    with serving(inside.folder, *store, "--rate", "0.01") as (_, address):
         statuses = [_call(address, "GetContextEngineKnobsConfig", {}, token)[0] for _ in range(3)]
     assert statuses == [200, 429, 429]
 
@@ -177,15 +178,15 @@ def test_a_stop_waits_for_balancers_where_it_is_told_to(tmp_path: Path) -> None:
         assert process.wait(timeout=20) == 0
 
 
-def test_the_base_install_serves_knobs(knobctl: Knobctl) -> None:
+def test_the_base_install_serves_knobs(inside: Inside) -> None:
     """Without what the extras bring: knobs, probes and health; retrieval says what to install."""
     extras = "ir_measures numpy onnxruntime tantivy tokenizers usearch sqlalchemy psycopg alembic pymilvus grpc"
     absent = f"import sys; sys.modules |= dict.fromkeys({extras.split()}); {MAIN}"
     store = ["--store", "embedded:h.db"]
-    token = knobctl(
+    token = inside(
         "engine", "token", "--subject", "a", "--clearance", "L4", "--tenant", "acme", *store
     ).out.strip()
-    with serving(knobctl.folder, *store, main=absent) as (_, address):
+    with serving(inside.folder, *store, main=absent) as (_, address):
         assert _call(address, "UpdateContextEngineKnobsConfig", {"config": {}}, token)[0] == 200
         with urllib.request.urlopen(f"{address}/readyz") as answer:
             assert answer.status == 200
@@ -202,16 +203,16 @@ def test_the_base_install_serves_knobs(knobctl: Knobctl) -> None:
     assert "pip install 'knobctl[engine]'" in told["message"]
 
 
-def test_the_help_says_what_is_open_to_everybody(knobctl: Knobctl) -> None:
+def test_the_help_says_what_is_open_to_everybody(inside: Inside) -> None:
     """Without a token."""
-    told = " ".join(knobctl("engine", "serve", "--help").out.split())
+    told = " ".join(inside("engine", "serve", "--help").out.split())
     assert "Open to everybody, without a token: /healthz, /readyz, /metrics" in told
     assert "KNOBCTL_EMBEDDER_KEY alone" in told
 
 
-def test_the_knobs_of_another_engine_stay_off_http(knobctl: Knobctl) -> None:
+def test_the_knobs_of_another_engine_stay_off_http(inside: Inside) -> None:
     """Tokens are made for any store; the messages of HTTP carry the shipped knobs alone."""
-    other = knobctl.write("other.json", json.dumps({
+    other = inside.write("other.json", json.dumps({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "properties": {
@@ -219,23 +220,21 @@ def test_the_knobs_of_another_engine_stay_off_http(knobctl: Knobctl) -> None:
         },
     }))  # fmt: skip
     store = ("--store", "embedded:o.db", "--schema", other)
-    made = knobctl(
-        "engine", "token", "--subject", "a", "--clearance", "L4", "--tenant", "t", *store
-    )
+    made = inside("engine", "token", "--subject", "a", "--clearance", "L4", "--tenant", "t", *store)
     assert made.code == 0
-    refused = knobctl("engine", "serve", *store)
+    refused = inside("engine", "serve", *store)
     assert (refused.code, refused.out) == (2, "")
     assert "the knobs of another engine are not served over HTTP" in refused.err
     assert "--engine embedded:FILE --schema" in refused.err
 
 
-def test_a_port_that_is_taken_is_an_error_of_usage(knobctl: Knobctl) -> None:
+def test_a_port_that_is_taken_is_an_error_of_usage(inside: Inside) -> None:
     """Exit 2, with the port and what to do."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        done = knobctl("engine", "serve", "--store", "embedded:h.db", "--port", port)
+        done = inside("engine", "serve", "--store", "embedded:h.db", "--port", port)
     assert done.code == 2
     assert f"cannot listen on 127.0.0.1 port {port}: Address already in use" in done.err
     assert "--port; 0 takes any free one" in done.err
@@ -268,11 +267,11 @@ def test_a_port_that_is_taken_is_an_error_of_usage(knobctl: Knobctl) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_said(
-    knobctl: Knobctl, arguments: list[str], code: int, said: str
+    inside: Inside, arguments: list[str], code: int, said: str
 ) -> None:
     """Each with its exit code, nothing on stdout, and no password echoed."""
-    knobctl.write("broken.db", "not a database, though it is long enough " * 10)
-    done = knobctl("engine", *arguments)
+    inside.write("broken.db", "not a database, though it is long enough " * 10)
+    done = inside("engine", *arguments)
     assert (done.code, done.out) == (code, "")
     assert said in done.err
     assert "secret" not in done.err
@@ -286,26 +285,26 @@ def test_a_help_is_plain_text(knobctl: Knobctl, command: str) -> None:
     assert max(map(len, done.out.splitlines())) <= 80
 
 
-def test_a_store_that_takes_no_token_is_no_defect(knobctl: Knobctl) -> None:
+def test_a_store_that_takes_no_token_is_no_defect(inside: Inside) -> None:
     """It can be read, and not written: no token is printed, and what happened is said."""
     asked = ["engine", "token", "--subject", "a", "--clearance", "L4", "--tenant", "*"]
-    assert knobctl(*asked, "--store", "embedded:full.db").code == 0
-    with closing(sqlite3.connect(knobctl.folder / "full.db")) as connection, connection:
+    assert inside(*asked, "--store", "embedded:full.db").code == 0
+    with closing(sqlite3.connect(inside.folder / "full.db")) as connection, connection:
         connection.execute(
             "CREATE TRIGGER full BEFORE INSERT ON principals BEGIN SELECT RAISE(ABORT, 'full'); END"
         )
-    done = knobctl(*asked, "--store", "embedded:full.db")
+    done = inside(*asked, "--store", "embedded:full.db")
     assert (done.code, done.out) == (8, "")
     assert "no token was made" in done.err
 
 
-def test_a_token_may_hold_every_tenant(knobctl: Knobctl) -> None:
+def test_a_token_may_hold_every_tenant(inside: Inside) -> None:
     """'*' holds tenants that do not exist yet; several tenants make a list."""
     store = ["--store", "embedded:h.db"]
-    every = knobctl(
+    every = inside(
         "engine", "token", "--subject", "a", "--clearance", "L4", "--tenant", "*", *store
     )
-    with serving(knobctl.folder, *store) as (_, address):
+    with serving(inside.folder, *store) as (_, address):
         request = urllib.request.Request(
             f"{address}/{SERVICE}/GetContextEngineKnobsConfig",
             data=b"{}",
@@ -338,8 +337,8 @@ def test_a_data_folder_that_cannot_be_made_is_said(knobctl: Knobctl) -> None:
     assert "cannot be made: Not a directory" in done.err
 
 
-def test_the_help_names_what_is_offered(knobctl: Knobctl) -> None:
+def test_the_help_names_what_is_offered(inside: Inside) -> None:
     """Every command of the reference engine."""
-    done = knobctl("engine", "--help")
+    done = inside("engine", "--help")
     for name in ("serve", "token", "load", "describe"):
         assert f"\n  {name} " in done.out

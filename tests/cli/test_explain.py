@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from knobctl.documents.model import Effective
     from knobctl.knobs import KnobValue
-    from tests.running import Knobctl
+    from tests.cli.inside import Inside
 
 GOLDEN: Final = Path(__file__).parent / "golden"
 CATALOGUE: Final = load_catalogue()
@@ -69,23 +69,23 @@ def said(knob: str, value: str) -> dict[str, str]:
         ("explain-budget", ["assembly_token_budget", "256"]),
     ],
 )
-def test_the_screen_reads_as_agreed(knobctl: Knobctl, name: str, arguments: list[str]) -> None:
+def test_the_screen_reads_as_agreed(inside: Inside, name: str, arguments: list[str]) -> None:
     """The answer first, then the table, then what follows; 80 columns."""
-    result = knobctl("explain", *arguments)
+    result = inside("explain", *arguments)
     assert (result.code, result.err) == (0, "")
     assert result.out == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
     assert max(map(len, result.out.splitlines())) <= 80
 
 
-def test_the_default_floor_is_said_to_be_not_tuned(knobctl: Knobctl) -> None:
+def test_the_default_floor_is_said_to_be_not_tuned(inside: Inside) -> None:
     """What is known of 0.3, what is not, and the trap that Search has a floor of its own."""
-    out = re.sub(r"\s+", " ", knobctl("explain", "retrieval_min_score").out)
+    out = re.sub(r"\s+", " ", inside("explain", "retrieval_min_score").out)
     assert "It is not tuned" in out
     assert "0.3 equals the default of gate_expanded_floor" in out
     assert "lies under 1/3" in out
     assert "with minScore 0, negative or absent it applies 0.7" in out
     assert "AssembleContext only" in out
-    assert "not tuned" in knobctl("explain", "retrieval_min_score", "0.3").out
+    assert "not tuned" in inside("explain", "retrieval_min_score", "0.3").out
 
 
 @pytest.mark.parametrize("knob", CATALOGUE, ids=lambda knob: knob.name)
@@ -177,7 +177,7 @@ def test_no_value_makes_it_fall(knob: Any, literal: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_value_is_refused_by_the_rule_that_check_names(
-    knobctl: Knobctl, value: str, rule: str, write: str
+    inside: Inside, value: str, rule: str, write: str
 ) -> None:
     """The same reader, the same rules, the same words; exit 4."""
     answer = explanation(Defaults(), "retrieval_min_score", value).answer
@@ -185,7 +185,7 @@ def test_what_is_no_value_is_refused_by_the_rule_that_check_names(
     assert (answer.rule, answer.meaning, answer.value) == (rule, "refused", None)
     assert write in dict(answer.statements).get("write", "")
     if value in {"-0.1", ".nan"}:
-        result = knobctl("explain", "retrieval_min_score", value, "--format", "json")
+        result = inside("explain", "retrieval_min_score", value, "--format", "json")
         assert (result.code, result.json["outcome"], result.json["value"]["rule"]) == (
             4,
             "findings",
@@ -300,29 +300,29 @@ def test_what_a_value_does_by_role(knob: str, value: str, about: str, words: str
     assert words in said(knob, value)[about]
 
 
-def test_a_spread_of_weights_is_told(knobctl: Knobctl) -> None:
+def test_a_spread_of_weights_is_told(inside: Inside) -> None:
     """More than a hundred times: the light ranker is noise."""
-    knobctl.write("a.yaml", "tenant: acme\nknobs: {rrf_weight_bm25: 0.1}\n")
-    result = knobctl("explain", "rrf_weight_vector", "50", "--tenant", "acme")
+    inside.write("a.yaml", "tenant: acme\nknobs: {rrf_weight_bm25: 0.1}\n")
+    result = inside("explain", "rrf_weight_vector", "50", "--tenant", "acme")
     assert (result.code, "500 times the lightest" in result.out) == (0, True)
 
 
 def test_names_are_read_in_both_spellings_and_mistyped_ones_find_their_neighbour(
-    knobctl: Knobctl,
+    inside: Inside,
 ) -> None:
     """camelCase as on the wire; an unknown knob is a usage error."""
-    answer = knobctl("explain", "retrievalMinScore", "--format", "json").json
+    answer = inside("explain", "retrievalMinScore", "--format", "json").json
     assert answer["knobs"][0]["name"] == "retrieval_min_score"
-    result = knobctl("explain", "retreival_min_score")
+    result = inside("explain", "retreival_min_score")
     assert (result.code, result.out) == (2, "")
     assert "did you mean retrieval_min_score?" in result.err
-    assert "knobctl explain" in knobctl("explain", "banana").err
-    assert "there is no option --bogus" in knobctl("explain", "rrf_k", "--bogus").err
+    assert "knobctl explain" in inside("explain", "banana").err
+    assert "there is no option --bogus" in inside("explain", "rrf_k", "--bogus").err
 
 
-def test_all_knobs_as_data(knobctl: Knobctl) -> None:
+def test_all_knobs_as_data(inside: Inside) -> None:
     """Twenty-five, in the order of the schema."""
-    answer = knobctl("explain", "--format", "json").json
+    answer = inside("explain", "--format", "json").json
     assert [knob["name"] for knob in answer["knobs"]] == list(CATALOGUE.by_name)
     assert (answer["version"], answer["command"], answer["outcome"], answer["value"]) == (
         1,
@@ -333,62 +333,62 @@ def test_all_knobs_as_data(knobctl: Knobctl) -> None:
     assert faults_of(answer, SCHEMA) == []
 
 
-def test_a_value_as_data_carries_the_reach(knobctl: Knobctl) -> None:
+def test_a_value_as_data_carries_the_reach(inside: Inside) -> None:
     """The same rows that `reach` gives."""
-    answer = knobctl("explain", "retrieval_min_score", "3e-1", "--format", "json").json
-    reach = knobctl("reach", "--floor", "0.3", "--format", "json").json
+    answer = inside("explain", "retrieval_min_score", "3e-1", "--format", "json").json
+    reach = inside("reach", "--floor", "0.3", "--format", "json").json
     assert answer["value"]["reach"]["rows"] == reach["rows"]
     assert (answer["value"]["meaning"], answer["value"]["value"]) == ("set", 0.3)
     assert faults_of(answer, SCHEMA) == []
 
 
-def test_a_tenant_s_value_is_told_with_its_origin_and_what_it_hides(knobctl: Knobctl) -> None:
+def test_a_tenant_s_value_is_told_with_its_origin_and_what_it_hides(inside: Inside) -> None:
     """The layers, the line, and a literal 0 that means the default."""
-    knobctl.write("knobctl.toml", "")
-    knobctl.write("layers/eu.yaml", "layer: eu\nknobs: {retrieval_min_score: 0.2, rrf_k: 30}\n")
-    knobctl.write(
+    inside.write("knobctl.toml", "")
+    inside.write("layers/eu.yaml", "layer: eu\nknobs: {retrieval_min_score: 0.2, rrf_k: 30}\n")
+    inside.write(
         "tenants/acme.yaml",
         "tenant: acme\nlayers: [eu]\nknobs:\n  retrieval_min_score: 0.25\n  rrf_k: 0\n",
     )
-    out = knobctl("explain", "retrieval_min_score", "--tenant", "acme").out
+    out = inside("explain", "retrieval_min_score", "--tenant", "acme").out
     assert "acme       0.25 from tenants/acme.yaml:4; hides 0.2 of layers/eu.yaml:2" in out
-    zero = re.sub(r"\s+", " ", knobctl("explain", "rrf_k", "--tenant", "acme").out)
+    zero = re.sub(r"\s+", " ", inside("explain", "rrf_k", "--tenant", "acme").out)
     assert "60 from tenants/acme.yaml:5, written as 0, which means the default; hides 30" in zero
     assert (
         "the platform default; nothing writes it"
-        in knobctl("explain", "gate_mode", "--tenant", "acme").out
+        in inside("explain", "gate_mode", "--tenant", "acme").out
     )
-    answer = knobctl("explain", "rrf_k", "--tenant", "acme", "--format", "json").json
+    answer = inside("explain", "rrf_k", "--tenant", "acme", "--format", "json").json
     assert (
         answer["tenant"],
         answer["knobs"][0]["effective"],
         answer["knobs"][0]["written_at"],
     ) == ("acme", 60, "tenants/acme.yaml:5")
     assert faults_of(answer, SCHEMA) == []
-    assert "acme 0.25" in knobctl("explain", "--tenant", "acme").out
-    value = knobctl(
+    assert "acme 0.25" in inside("explain", "--tenant", "acme").out
+    value = inside(
         "explain", "retrieval_min_score", "0.5", "tenants/acme.yaml", "--tenant", "acme"
     ).out
     assert value.startswith("acme: retrieval_min_score 0.5: ")
     assert "knobctl reach --floor 0.5 --tenant acme" in value
 
 
-def test_another_engine_s_knobs_are_explained_by_role(knobctl: Knobctl) -> None:
+def test_another_engine_s_knobs_are_explained_by_role(inside: Inside) -> None:
     """Its own names, its own rankers, and no word of Search."""
-    schema = write_foreign_schema(knobctl.folder)
-    text = knobctl("explain", "cutoff", "0.8", "--schema", schema)
+    schema = write_foreign_schema(inside.folder)
+    text = inside("explain", "cutoff", "0.8", "--schema", schema)
     assert text.code == 0
     assert text.out.startswith("cutoff 0.8: a match found by dense search alone can never pass.")
     assert "every hit that dense, sparse alone finds" in text.out
     assert "AssembleContext" not in text.out
-    assert "Cut-off" in knobctl("explain", "cutoff", "--schema", schema).out
+    assert "Cut-off" in inside("explain", "cutoff", "--schema", schema).out
     for arguments in ([], ["retries", "3"], ["sparse_mode", "DISABLED"], ["dense_rows", "10"]):
-        answer = knobctl("explain", *arguments, "--schema", schema, "--format", "json")
+        answer = inside("explain", *arguments, "--schema", schema, "--format", "json")
         assert (answer.code, faults_of(answer.json, SCHEMA)) == (0, [])
 
 
-def test_where_no_floor_is_in_force_a_value_is_told_by_the_schema_s_words(knobctl: Knobctl) -> None:
+def test_where_no_floor_is_in_force_a_value_is_told_by_the_schema_s_words(inside: Inside) -> None:
     """A schema without a fused floor still explains its weights."""
-    schema = write_foreign_schema(knobctl.folder, cutoff=None)
-    result = knobctl("explain", "dense_share", "0.5", "--schema", schema)
+    schema = write_foreign_schema(inside.folder, cutoff=None)
+    result = inside("explain", "dense_share", "0.5", "--schema", schema)
     assert (result.code, "inside 0 .. 1" in result.out) == (0, True)

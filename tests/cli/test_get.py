@@ -11,22 +11,23 @@ from tests.cli.engines import FIRST, SECOND, embedded, fits, write
 from tests.given_engine import GET, Fault, GivenEngine
 
 if TYPE_CHECKING:
+    from tests.cli.inside import Inside
     from tests.running import Knobctl
 
 ENGINE = ("--engine", "embedded:e.db")
 
 
 @pytest.fixture
-def stocked(knobctl: Knobctl) -> Knobctl:
+def stocked(inside: Inside) -> Inside:
     """The command beside an engine that holds four sets."""
-    with embedded(knobctl.folder / "e.db") as engine:
+    with embedded(inside.folder / "e.db") as engine:
         for tenant in ("delta", "acme", "bolt", "echo"):
             write(engine, tenant, FIRST, "first")
         write(engine, "acme", SECOND, "second")
-    return knobctl
+    return inside
 
 
-def test_json_gives_wire_values_effective_values_and_the_revision(stocked: Knobctl) -> None:
+def test_json_gives_wire_values_effective_values_and_the_revision(stocked: Inside) -> None:
     """The shape of the contract, and every knob under `effective`."""
     answer = stocked("get", "acme", "--format", "json", *ENGINE)
 
@@ -38,7 +39,7 @@ def test_json_gives_wire_values_effective_values_and_the_revision(stocked: Knobc
     assert acme["effective"] == {**load_catalogue().defaults, **SECOND}
 
 
-def test_without_names_every_set_is_shown_by_tenant(stocked: Knobctl) -> None:
+def test_without_names_every_set_is_shown_by_tenant(stocked: Inside) -> None:
     """A table where blocks would fill more than a screen."""
     answer = stocked("get", *ENGINE)
 
@@ -48,7 +49,7 @@ def test_without_names_every_set_is_shown_by_tenant(stocked: Knobctl) -> None:
     assert answer.err == ""
 
 
-def test_a_block_says_what_is_set_and_what_the_default_is(stocked: Knobctl) -> None:
+def test_a_block_says_what_is_set_and_what_the_default_is(stocked: Inside) -> None:
     """First line: the answer; then a line for each knob that is set."""
     answer = stocked("get", "bolt", *ENGINE)
 
@@ -60,14 +61,14 @@ def test_a_block_says_what_is_set_and_what_the_default_is(stocked: Knobctl) -> N
     ]
 
 
-def test_all_lists_the_knobs_at_the_default_too(stocked: Knobctl) -> None:
+def test_all_lists_the_knobs_at_the_default_too(stocked: Inside) -> None:
     """One line a knob of the schema."""
     answer = stocked("get", "bolt", "--all", *ENGINE)
 
     assert len(answer.out.splitlines()) == 1 + len(load_catalogue())
 
 
-def test_a_tenant_that_was_never_written_is_shown_as_such(stocked: Knobctl) -> None:
+def test_a_tenant_that_was_never_written_is_shown_as_such(stocked: Inside) -> None:
     """Absence is a revision of its own: the empty string."""
     text = stocked("get", "zulu", *ENGINE)
     answer = stocked("get", "zulu", "--format", "json", *ENGINE)
@@ -78,7 +79,7 @@ def test_a_tenant_that_was_never_written_is_shown_as_such(stocked: Knobctl) -> N
 
 
 @pytest.mark.parametrize("name", ["Acme", "a b", "../acme", "acme\n", "\x1b[2J", "a" * 64])
-def test_what_can_name_no_tenant_is_usage(stocked: Knobctl, name: str) -> None:
+def test_what_can_name_no_tenant_is_usage(stocked: Inside, name: str) -> None:
     """Malformed names never reach an engine or a header, and drive no terminal."""
     answer = stocked("get", name, *ENGINE)
 
@@ -87,7 +88,7 @@ def test_what_can_name_no_tenant_is_usage(stocked: Knobctl, name: str) -> None:
     assert "\x1b" not in answer.err
 
 
-def test_columns_and_order_are_chosen(stocked: Knobctl) -> None:
+def test_columns_and_order_are_chosen(stocked: Inside) -> None:
     """Columns may be knobs; `-` sorts downwards; equal ones keep their order."""
     answer = stocked(
         "get", "--columns", "tenant,retrievalMinScore", "--sort-by", "-retrieval_min_score", *ENGINE
@@ -102,7 +103,7 @@ def test_columns_and_order_are_chosen(stocked: Knobctl) -> None:
     ]
 
 
-def test_an_unknown_column_is_usage_and_names_the_nearest(stocked: Knobctl) -> None:
+def test_an_unknown_column_is_usage_and_names_the_nearest(stocked: Inside) -> None:
     """A misspelt knob is told its name."""
     answer = stocked("get", "--columns", "retrieval_min_scor", *ENGINE)
 
@@ -110,7 +111,7 @@ def test_an_unknown_column_is_usage_and_names_the_nearest(stocked: Knobctl) -> N
     assert "did you mean retrieval_min_score?" in answer.err
 
 
-def test_a_condition_chooses_by_what_is_in_force(stocked: Knobctl) -> None:
+def test_a_condition_chooses_by_what_is_in_force(stocked: Inside) -> None:
     """`--where` sees effective values of the live set."""
     answer = stocked(
         "get", "--where", "effective.retrieval_min_score > 0.18", "--format", "json", *ENGINE
@@ -119,7 +120,7 @@ def test_a_condition_chooses_by_what_is_in_force(stocked: Knobctl) -> None:
     assert [one["tenant"] for one in answer.json["tenants"]] == ["acme"]
 
 
-def test_labels_choose_by_the_documents_here(stocked: Knobctl) -> None:
+def test_labels_choose_by_the_documents_here(stocked: Inside) -> None:
     """Labels stand in documents only; all that are given must fit."""
     stocked.write("a.yaml", "tenant: acme\nlabels: {tier: gold, region: eu}\nknobs: {}\n")
     stocked.write("b.yaml", "tenant: bolt\nlabels: {tier: gold}\nknobs: {}\n")
@@ -140,7 +141,7 @@ def test_labels_choose_by_the_documents_here(stocked: Knobctl) -> None:
     ],
 )
 def test_a_selection_that_says_nothing_sensible_is_usage(
-    stocked: Knobctl, arguments: list[str], words: str
+    stocked: Inside, arguments: list[str], words: str
 ) -> None:
     """Choosing nobody is no success, and a condition that fails chooses nobody silently."""
     answer = stocked("get", *arguments, *ENGINE)

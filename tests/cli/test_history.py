@@ -12,24 +12,25 @@ from tests.cli.engines import FIRST, SECOND, Clock, embedded, fits, write
 from tests.given_engine import GivenEngine
 
 if TYPE_CHECKING:
+    from tests.cli.inside import Inside
     from tests.running import Knobctl
 
 ENGINE = ("--engine", "embedded:e.db")
 
 
 @pytest.fixture
-def stocked(knobctl: Knobctl) -> Knobctl:
+def stocked(inside: Inside) -> Inside:
     """The command beside an engine with three events of two tenants, the first of them two days old."""
     now = datetime.now(UTC)
-    with embedded(knobctl.folder / "e.db", Clock(now - timedelta(days=2))) as engine:
+    with embedded(inside.folder / "e.db", Clock(now - timedelta(days=2))) as engine:
         write(engine, "acme", FIRST, "lower floors")
-    with embedded(knobctl.folder / "e.db", Clock(now - timedelta(hours=1))) as engine:
+    with embedded(inside.folder / "e.db", Clock(now - timedelta(hours=1))) as engine:
         write(engine, "bolt", FIRST)
         write(engine, "acme", SECOND, "\x1b[2Jall fine\r\n::error::")
-    return knobctl
+    return inside
 
 
-def test_json_gives_the_events_of_every_tenant_oldest_first(stocked: Knobctl) -> None:
+def test_json_gives_the_events_of_every_tenant_oldest_first(stocked: Inside) -> None:
     """In the snake_case shape of the contract."""
     answer = stocked("history", "--format", "json", *ENGINE)
 
@@ -39,7 +40,7 @@ def test_json_gives_the_events_of_every_tenant_oldest_first(stocked: Knobctl) ->
     assert answer.json["events"][2]["after"] == SECOND
 
 
-def test_text_says_who_changed_what_and_why(stocked: Knobctl) -> None:
+def test_text_says_who_changed_what_and_why(stocked: Inside) -> None:
     """A reset is called one, with the default that it goes back to."""
     answer = stocked("history", "acme", *ENGINE)
 
@@ -52,7 +53,7 @@ def test_text_says_who_changed_what_and_why(stocked: Knobctl) -> None:
     assert lines[-1] == "2 events of 1 tenant"
 
 
-def test_a_reason_cannot_drive_the_terminal(stocked: Knobctl) -> None:
+def test_a_reason_cannot_drive_the_terminal(stocked: Inside) -> None:
     """Control characters are shown as escapes, in JSON as JSON's own."""
     text = stocked("history", *ENGINE)
     answer = stocked("history", "--format", "json", *ENGINE)
@@ -63,14 +64,14 @@ def test_a_reason_cannot_drive_the_terminal(stocked: Knobctl) -> None:
 
 
 @pytest.mark.parametrize("since", ["3h", "1d", "90min"])
-def test_since_leaves_out_what_is_older(stocked: Knobctl, since: str) -> None:
+def test_since_leaves_out_what_is_older(stocked: Inside, since: str) -> None:
     """Ages, days and times are understood."""
     answer = stocked("history", "--since", since, "--format", "json", *ENGINE)
 
     assert [event["tenant_id"] for event in answer.json["events"]] == ["bolt", "acme"]
 
 
-def test_since_takes_days_and_times(stocked: Knobctl) -> None:
+def test_since_takes_days_and_times(stocked: Inside) -> None:
     """A day begins at the user's own midnight."""
     long_ago = stocked("history", "--since", "2020-01-01", "--format", "json", *ENGINE)
     ahead = stocked("history", "--since", "2999-01-01T00:00:00Z", "--format", "json", *ENGINE)
@@ -80,7 +81,7 @@ def test_since_takes_days_and_times(stocked: Knobctl) -> None:
 
 
 @pytest.mark.parametrize("since", ["yesterday", "5", "2026-13-01", "-1d"])
-def test_what_is_no_time_is_usage(stocked: Knobctl, since: str) -> None:
+def test_what_is_no_time_is_usage(stocked: Inside, since: str) -> None:
     """With examples of what is one."""
     answer = stocked("history", f"--since={since}", *ENGINE)
 
@@ -88,7 +89,7 @@ def test_what_is_no_time_is_usage(stocked: Knobctl, since: str) -> None:
     assert "2026-11-29" in answer.err
 
 
-def test_verify_proves_the_chain_and_gives_heads_to_keep(stocked: Knobctl) -> None:
+def test_verify_proves_the_chain_and_gives_heads_to_keep(stocked: Inside) -> None:
     """Exit 0, and the words say what was not proved."""
     text = stocked("history", "--verify", *ENGINE)
     answer = stocked("history", "--verify", "--format", "json", *ENGINE)
@@ -103,7 +104,7 @@ def test_verify_proves_the_chain_and_gives_heads_to_keep(stocked: Knobctl) -> No
     ]
 
 
-def test_verify_goes_by_all_events_though_fewer_are_shown(stocked: Knobctl) -> None:
+def test_verify_goes_by_all_events_though_fewer_are_shown(stocked: Inside) -> None:
     """A chain is proved from its first event on; --since counts for the display."""
     answer = stocked("history", "acme", "--since", "3h", "--verify", "--format", "json", *ENGINE)
 
@@ -112,7 +113,7 @@ def test_verify_goes_by_all_events_though_fewer_are_shown(stocked: Knobctl) -> N
     assert answer.json["verified"][0]["events"] == 2
 
 
-def test_a_head_of_an_earlier_run_is_compared_with(stocked: Knobctl) -> None:
+def test_a_head_of_an_earlier_run_is_compared_with(stocked: Inside) -> None:
     """Against the kept head nothing was cut off, and that is said."""
     earlier = stocked("history", "acme", "--verify", "--format", "json", *ENGINE).json["verified"][
         0
@@ -131,7 +132,7 @@ def test_a_head_of_an_earlier_run_is_compared_with(stocked: Knobctl) -> None:
         "DELETE FROM {events} WHERE rowid = (SELECT min(rowid) FROM {events})",
     ],
 )
-def test_a_store_that_was_changed_past_the_engine_is_exit_4(stocked: Knobctl, damage: str) -> None:
+def test_a_store_that_was_changed_past_the_engine_is_exit_4(stocked: Inside, damage: str) -> None:
     """The finding names the event and is in every format."""
     tamper(stocked, damage)
 
@@ -144,7 +145,7 @@ def test_a_store_that_was_changed_past_the_engine_is_exit_4(stocked: Knobctl, da
     assert "audit-chain-broken" in text.out
 
 
-def tamper(stocked: Knobctl, damage: str) -> None:
+def tamper(stocked: Inside, damage: str) -> None:
     """Change the store's table of events, past the triggers that guard it."""
     with sqlite3.connect(stocked.folder / "e.db") as store:
         found = store.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
@@ -160,7 +161,7 @@ def tamper(stocked: Knobctl, damage: str) -> None:
     store.close()
 
 
-def test_a_tail_that_was_cut_off_shows_against_a_kept_head(stocked: Knobctl) -> None:
+def test_a_tail_that_was_cut_off_shows_against_a_kept_head(stocked: Inside) -> None:
     """And only against one."""
     head = stocked("history", "acme", "--verify", "--format", "json", *ENGINE).json["verified"][0][
         "head"
@@ -182,12 +183,12 @@ def test_a_tail_that_was_cut_off_shows_against_a_kept_head(stocked: Knobctl) -> 
         ["acme", "--verify", "--head", f"bolt={'0' * 64}"],
     ],
 )
-def test_a_head_that_makes_no_sense_is_usage(stocked: Knobctl, arguments: list[str]) -> None:
+def test_a_head_that_makes_no_sense_is_usage(stocked: Inside, arguments: list[str]) -> None:
     """Nothing is proved by a head of somebody else."""
     assert stocked("history", *arguments, *ENGINE).code == 2
 
 
-def test_a_tenant_without_events_has_none(stocked: Knobctl) -> None:
+def test_a_tenant_without_events_has_none(stocked: Inside) -> None:
     """Said, not failed."""
     answer = stocked("history", "zulu", *ENGINE)
 

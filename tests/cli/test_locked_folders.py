@@ -15,7 +15,7 @@ from tests.cli.privileges import as_anybody
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.running import Knobctl
+    from tests.cli.inside import Inside
 
 _TENANT: Final = "tenant: a\nknobs: {}\n"
 
@@ -34,12 +34,12 @@ def _run(folder: Path, *arguments: str) -> tuple[int, str]:
 
 
 @pytest.fixture
-def locked(knobctl: Knobctl) -> Iterator[Path]:
+def locked(inside: Inside) -> Iterator[Path]:
     """A folder with a tenant and a policy that may not be entered, in a folder with a tenant."""
-    knobctl.write("a.yaml", _TENANT)
-    knobctl.write("locked/b.yaml", _TENANT.replace("a", "b", 1))
-    knobctl.write("locked/p.yaml", "policy: p\nseverity: error\nwhen: 'true'\nmessage: m\n")
-    folder = knobctl.folder / "locked"
+    inside.write("a.yaml", _TENANT)
+    inside.write("locked/b.yaml", _TENANT.replace("a", "b", 1))
+    inside.write("locked/p.yaml", "policy: p\nseverity: error\nwhen: 'true'\nmessage: m\n")
+    folder = inside.folder / "locked"
     folder.chmod(0)
     yield folder
     folder.chmod(0o700)
@@ -81,10 +81,10 @@ def test_no_waiver_is_written_into_a_locked_folder(locked: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["pipe", "link", "folder"])
-def test_settings_that_are_no_file_are_not_no_settings(knobctl: Knobctl, what: str) -> None:
+def test_settings_that_are_no_file_are_not_no_settings(inside: Inside, what: str) -> None:
     """Who weighs a rule in them would not be heard."""
-    knobctl.write("a.yaml", _TENANT)
-    path = knobctl.folder / "knobctl.toml"
+    inside.write("a.yaml", _TENANT)
+    path = inside.folder / "knobctl.toml"
     match what:
         case "pipe":
             os.mkfifo(path)
@@ -92,5 +92,5 @@ def test_settings_that_are_no_file_are_not_no_settings(knobctl: Knobctl, what: s
             path.symlink_to("nowhere")
         case _:
             path.mkdir()
-    result = knobctl("check")
+    result = inside("check")
     assert (result.code, "knobctl.toml is no file" in result.err) == (4, True), result.err

@@ -15,6 +15,7 @@ from tests.knobs.foreign import write_foreign_schema
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tests.cli.inside import Inside
     from tests.running import Knobctl
 
 GOLDEN: Final = Path(__file__).parent / "golden"
@@ -44,17 +45,17 @@ def row(answer: Any, live: list[str], found_by: list[str]) -> Any:
         ("reach-one-ranker", ["--weights", "1,off,off", "--k", "10"]),
     ],
 )
-def test_the_screen_reads_as_agreed(knobctl: Knobctl, name: str, arguments: list[str]) -> None:
+def test_the_screen_reads_as_agreed(inside: Inside, name: str, arguments: list[str]) -> None:
     """First the setup, then the table, then what an operator does not expect; 80 columns."""
-    result = knobctl("reach", *arguments)
+    result = inside("reach", *arguments)
     assert (result.code, result.err) == (0, "")
     assert result.out == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
     assert max(map(len, result.out.splitlines())) <= 80
 
 
-def test_vector_hits_pass_to_rank_7_41_or_143(knobctl: Knobctl) -> None:
+def test_vector_hits_pass_to_rank_7_41_or_143(inside: Inside) -> None:
     """At floor 0.3 with three, two and one live rankers; plain from the JSON."""
-    answer = knobctl("reach", "--floor", "0.3", "--format", "json").json
+    answer = inside("reach", "--floor", "0.3", "--format", "json").json
     deepest = [row(answer, ALL[:live], ["vector"])["deepest_rank"] for live in (3, 2, 1)]
     assert deepest == [7, 41, 143]
     first = row(answer, ALL, ["vector"])
@@ -63,9 +64,9 @@ def test_vector_hits_pass_to_rank_7_41_or_143(knobctl: Knobctl) -> None:
     assert faults_of(answer, "output-reach.v1.schema.json") == []
 
 
-def test_every_live_set_is_in_the_data(knobctl: Knobctl) -> None:
+def test_every_live_set_is_in_the_data(inside: Inside) -> None:
     """Seven live sets, nineteen rows, whatever the text merges."""
-    answer = knobctl("reach", "--format", "json").json
+    answer = inside("reach", "--format", "json").json
     assert (len(answer["live_sets"]), len(answer["rows"])) == (7, 19)
     assert (answer["version"], answer["command"], answer["outcome"], answer["exit_code"]) == (
         1,
@@ -83,15 +84,15 @@ def test_every_live_set_is_in_the_data(knobctl: Knobctl) -> None:
         ["--floor", "0.0001", "--k", "1000"],
     ],
 )
-def test_every_answer_fits_its_schema(knobctl: Knobctl, arguments: list[str]) -> None:
+def test_every_answer_fits_its_schema(inside: Inside, arguments: list[str]) -> None:
     """Edges, ceilings of 1, and depths far beyond the lists."""
-    answer = knobctl("reach", *arguments, "--format", "json").json
+    answer = inside("reach", *arguments, "--format", "json").json
     assert faults_of(answer, "output-reach.v1.schema.json") == []
 
 
-def test_an_edge_is_an_edge_in_the_data_too(knobctl: Knobctl) -> None:
+def test_an_edge_is_an_edge_in_the_data_too(inside: Inside) -> None:
     """With weights .5 .3 .2 the engine's own order drops what four of six orders keep."""
-    answer = knobctl("reach", "--weights", "0.5,0.3,0.2", "--format", "json").json
+    answer = inside("reach", "--weights", "0.5,0.3,0.2", "--format", "json").json
     edge = row(answer, ALL, ["bm25"])
     assert edge["verdict"] == "on_edge"
     assert edge["edge"] == {
@@ -103,9 +104,9 @@ def test_an_edge_is_an_edge_in_the_data_too(knobctl: Knobctl) -> None:
 
 
 @pytest.mark.parametrize("floor", ["0.3", "3e-1", "3/10", " 0.30", "+.3"])
-def test_a_floor_is_read_in_every_spelling(knobctl: Knobctl, floor: str) -> None:
+def test_a_floor_is_read_in_every_spelling(inside: Inside, floor: str) -> None:
     """Decimal, exponent, fraction: one number."""
-    assert knobctl("reach", "--floor", floor, "--format", "json").json["floor_exact"] == "3/10"
+    assert inside("reach", "--floor", floor, "--format", "json").json["floor_exact"] == "3/10"
 
 
 @pytest.mark.parametrize(
@@ -137,29 +138,29 @@ def test_a_floor_is_read_in_every_spelling(knobctl: Knobctl, floor: str) -> None
     ],
 )  # fmt: skip
 def test_what_is_no_question_is_a_usage_error_that_says_what_to_write(
-    knobctl: Knobctl, arguments: list[str], words: str
+    inside: Inside, arguments: list[str], words: str
 ) -> None:
     """Exit 2, nothing on stdout, and never a traceback."""
-    result = knobctl("reach", *arguments)
+    result = inside("reach", *arguments)
     assert (result.code, result.out) == (2, "")
     assert words in result.err
 
 
-def test_a_tenant_s_documents_are_the_start(knobctl: Knobctl) -> None:
+def test_a_tenant_s_documents_are_the_start(inside: Inside) -> None:
     """Its layers, its disabled ranker, its weights; flags win over them."""
-    knobctl.write("knobctl.toml", "")
-    knobctl.write("layers/eu.yaml", "layer: eu\nknobs: {rrf_weight_vector: 2, rrf_k: 30}\n")
-    knobctl.write(
+    inside.write("knobctl.toml", "")
+    inside.write("layers/eu.yaml", "layer: eu\nknobs: {rrf_weight_vector: 2, rrf_k: 30}\n")
+    inside.write(
         "tenants/acme.yaml",
         "tenant: acme\nlayers: [eu]\nknobs:\n  retrieval_min_score: 1e-1\n  recency_ranker_mode: DISABLED\n",
     )
-    answer = knobctl("reach", "--tenant", "acme", "--format", "json").json
+    answer = inside("reach", "--tenant", "acme", "--format", "json").json
     assert (answer["tenant"], answer["floor_exact"], answer["k"]) == ("acme", "1/10", 30)
     assert answer["weights"] == {"vector": 2, "bm25": 1}
     assert answer["depths"] == {"vector": 50, "bm25": 50}
     assert faults_of(answer, "output-reach.v1.schema.json") == []
 
-    flagged = knobctl(
+    flagged = inside(
         "reach",
         "--tenant",
         "acme",
@@ -172,34 +173,34 @@ def test_a_tenant_s_documents_are_the_start(knobctl: Knobctl) -> None:
         "json",
     ).json
     assert (flagged["floor"], flagged["k"], flagged["depths"]["recency"]) == (0.4, 30, 20)
-    assert knobctl("reach", "--tenant", "acme").out.startswith(
+    assert inside("reach", "--tenant", "acme").out.startswith(
         "acme: floor 0.1, k 30, weights vector 2 bm25 1, depths 50 50\n"
     )
 
 
-def test_a_value_that_is_wrong_in_the_tenant_s_file_is_left_out_and_said(knobctl: Knobctl) -> None:
+def test_a_value_that_is_wrong_in_the_tenant_s_file_is_left_out_and_said(inside: Inside) -> None:
     """The answer is about what would be in force; the fault has its own command."""
-    knobctl.write(
+    inside.write(
         "acme.yaml", "tenant: acme\nknobs: {retrieval_min_score: 7, rrf_weigth_vector: 2}\n"
     )
-    result = knobctl("reach", "--tenant", "acme", "acme.yaml", "--format", "json")
+    result = inside("reach", "--tenant", "acme", "acme.yaml", "--format", "json")
     assert (result.code, result.json["floor"]) == (0, 0.3)
     assert "retrieval_min_score is left out" in result.err
     assert "rrf_weigth_vector is left out" in result.err
-    knobctl.write("acme.yaml", "tenant: acme\nlayers: [nowhere]\nknobs: {}\n")
-    missing = knobctl("reach", "--tenant", "acme", "acme.yaml")
+    inside.write("acme.yaml", "tenant: acme\nlayers: [nowhere]\nknobs: {}\n")
+    missing = inside("reach", "--tenant", "acme", "acme.yaml")
     assert (missing.code, "nowhere" in missing.err) == (0, True)
 
 
-def test_an_unknown_or_twice_claimed_tenant_is_a_usage_error(knobctl: Knobctl) -> None:
+def test_an_unknown_or_twice_claimed_tenant_is_a_usage_error(inside: Inside) -> None:
     """With the nearest name, or the places that claim it."""
-    knobctl.write("a.yaml", "tenant: acme\nknobs: {}\n")
-    knobctl.write("b.yaml", "tenant: acme\nknobs: {}\n")
-    unknown = knobctl("reach", "--tenant", "acne")
+    inside.write("a.yaml", "tenant: acme\nknobs: {}\n")
+    inside.write("b.yaml", "tenant: acme\nknobs: {}\n")
+    unknown = inside("reach", "--tenant", "acne")
     assert (unknown.code, "did you mean acme?" in unknown.err) == (2, True)
-    twice = knobctl("reach", "--tenant", "acme")
+    twice = inside("reach", "--tenant", "acme")
     assert (twice.code, "acme stands in a.yaml, b.yaml" in twice.err) == (2, True)
-    assert knobctl("reach", "--tenant", "acme", "b.yaml").code == 0
+    assert inside("reach", "--tenant", "acme", "b.yaml").code == 0
 
 
 def test_another_engine_s_rankers_are_found_by_role(knobctl: Knobctl) -> None:
@@ -223,11 +224,11 @@ def test_another_engine_s_rankers_are_found_by_role(knobctl: Knobctl) -> None:
     assert "the schema names no ranker" in knobctl("reach", "--schema", none, "--floor", "0.3").err
 
 
-def test_the_answer_can_go_to_a_file_as_well(knobctl: Knobctl) -> None:
+def test_the_answer_can_go_to_a_file_as_well(inside: Inside) -> None:
     """Text for the person, JSON for the next step."""
-    result = knobctl("reach", "--output", "json=reach.json")
+    result = inside("reach", "--output", "json=reach.json")
     assert result.out.startswith("floor 0.3")
-    assert '"deepest_rank": 41' in (knobctl.folder / "reach.json").read_text(encoding="utf-8")
+    assert '"deepest_rank": 41' in (inside.folder / "reach.json").read_text(encoding="utf-8")
 
 
 def test_equal_cells_are_merged_and_others_are_not() -> None:
@@ -251,11 +252,11 @@ def test_a_ranker_s_name_cannot_drive_the_terminal() -> None:
 
 
 @pytest.mark.parametrize("zero", ["0e999999999", "0", "0.0"])
-def test_a_zero_in_any_spelling_is_the_default_at_once(knobctl: Knobctl, zero: str) -> None:
+def test_a_zero_in_any_spelling_is_the_default_at_once(inside: Inside, zero: str) -> None:
     """A huge exponent behind a zero costs nothing."""
-    knobctl.write(
+    inside.write(
         "a.yaml",
         f"tenant: acme\nknobs: {{retrieval_min_score: {zero}, rrf_weight_vector: {zero}}}\n",
     )
-    answer = knobctl("reach", "--tenant", "acme", "--format", "json").json
+    answer = inside("reach", "--tenant", "acme", "--format", "json").json
     assert (answer["floor_exact"], answer["weights"]["vector"]) == ("3/10", 1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.cli.inside import Inside
 from tests.cli.outputs import faults_of
-from tests.running import Knobctl
 
 FLEET = {
     "knobctl.toml": "",
@@ -22,14 +22,14 @@ FLEET = {
 
 
 @pytest.fixture
-def fleet(knobctl: Knobctl) -> Knobctl:
+def fleet(inside: Inside) -> Inside:
     """A repository with two layers and two tenants."""
     for name, text in FLEET.items():
-        knobctl.write(name, text)
-    return knobctl
+        inside.write(name, text)
+    return inside
 
 
-def test_every_written_knob_has_its_place_and_what_it_hides(fleet: Knobctl) -> None:
+def test_every_written_knob_has_its_place_and_what_it_hides(fleet: Inside) -> None:
     """One line a knob; a written zero says that it is none."""
     result = fleet("resolve")
     assert (result.code, result.err) == (0, "")
@@ -48,14 +48,14 @@ def test_every_written_knob_has_its_place_and_what_it_hides(fleet: Knobctl) -> N
     )
 
 
-def test_all_knobs_are_listed_when_asked_for(fleet: Knobctl) -> None:
+def test_all_knobs_are_listed_when_asked_for(fleet: Inside) -> None:
     """Those at the platform default too."""
     lines = fleet("resolve", "bolt", "--all").out.splitlines()
     assert len(lines) == 26
     assert lines[1].split() == ["retrieval_min_score", "0.3", "platform", "default"]
 
 
-def test_the_json_has_sets_and_origins(fleet: Knobctl) -> None:
+def test_the_json_has_sets_and_origins(fleet: Inside) -> None:
     """The set to be sent, everything in force, and every place."""
     answer = fleet("resolve", "acme", "--format", "json").json
     assert faults_of(answer, "output-resolve.v1.schema.json") == []
@@ -90,21 +90,21 @@ def test_the_json_has_sets_and_origins(fleet: Knobctl) -> None:
     ],
 )
 def test_tenants_are_chosen_as_everywhere(
-    fleet: Knobctl, arguments: list[str], tenants: list[str]
+    fleet: Inside, arguments: list[str], tenants: list[str]
 ) -> None:
     """By name, label, condition, or PATH; layers are found in the repository."""
     answer = fleet("resolve", *arguments, "--format", "json").json
     assert [tenant["tenant"] for tenant in answer["tenants"]] == tenants
 
 
-def test_an_unknown_tenant_is_a_usage_error_with_the_nearest_name(fleet: Knobctl) -> None:
+def test_an_unknown_tenant_is_a_usage_error_with_the_nearest_name(fleet: Inside) -> None:
     """Nothing is printed that a script could take for an answer."""
     result = fleet("resolve", "acne")
     assert (result.code, result.out) == (2, "")
     assert "did you mean acme?" in result.err
 
 
-def test_one_fleet_of_a_repository_is_resolved(fleet: Knobctl) -> None:
+def test_one_fleet_of_a_repository_is_resolved(fleet: Inside) -> None:
     """Its tenants, by its `include`."""
     fleet.write("fleet.yaml", 'fleet: one\ninclude: ["tenants/b*"]\n')
     answer = fleet("resolve", "--fleet", "one", "--format", "json").json
@@ -124,7 +124,7 @@ def test_one_fleet_of_a_repository_is_resolved(fleet: Knobctl) -> None:
         ("tenant: bolt\n---\ntenant: acme\n", "duplicate-tenant"),
     ],
 )
-def test_errors_are_told_and_fail_the_run(fleet: Knobctl, text: str, rule: str) -> None:
+def test_errors_are_told_and_fail_the_run(fleet: Inside, text: str, rule: str) -> None:
     """What they write is not in force; both answers say so."""
     fleet.write("tenants/acme.yaml", text)
     result = fleet("resolve", "--format", "json")
@@ -136,7 +136,7 @@ def test_errors_are_told_and_fail_the_run(fleet: Knobctl, text: str, rule: str) 
     assert rule in shown.out
 
 
-def test_a_fault_of_a_layer_is_told_and_one_of_another_tenant_is_not(fleet: Knobctl) -> None:
+def test_a_fault_of_a_layer_is_told_and_one_of_another_tenant_is_not(fleet: Inside) -> None:
     """What bears on the tenants asked about."""
     fleet.write("layers.yaml", "layer: base\nknobs: {rrf_k: 99999}\n---\nlayer: eu\nknobs: {}\n")
     assert fleet("resolve", "acme", "--format", "json").rules == ["out-of-range"]
@@ -146,16 +146,16 @@ def test_a_fault_of_a_layer_is_told_and_one_of_another_tenant_is_not(fleet: Knob
     assert fleet("resolve", "bolt").code == 0
 
 
-def test_a_value_written_twice_is_not_used(fleet: Knobctl) -> None:
+def test_a_value_written_twice_is_not_used(fleet: Inside) -> None:
     """Neither of the two."""
     fleet.write("tenants/acme.yaml", "tenant: acme\nknobs: {rrf_k: 1, rrf_k: 2}\n")
     (tenant,) = fleet("resolve", "acme", "--format", "json").json["tenants"]
     assert tenant["knobs"] == {}
 
 
-def test_names_from_outside_cannot_drive_the_terminal(knobctl: Knobctl) -> None:
+def test_names_from_outside_cannot_drive_the_terminal(inside: Inside) -> None:
     """A layer's name is text, whatever it holds."""
-    knobctl.write("t.yaml", 'tenant: t\nlayers: ["\\x1b[31m"]\n')
-    result = knobctl("resolve")
+    inside.write("t.yaml", 'tenant: t\nlayers: ["\\x1b[31m"]\n')
+    result = inside("resolve")
     assert "\x1b" not in result.out + result.err
     assert "\\x1b[31m" in result.out

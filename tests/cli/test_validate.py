@@ -203,10 +203,10 @@ def test_help_names_what_is_read_and_nothing_that_is_not_there(inside: Inside) -
     assert "write-waivers" not in text
 
 
-def test_a_closed_pipe_is_no_crash(knobctl: Knobctl) -> None:
+def test_a_closed_pipe_is_no_crash(inside: Inside) -> None:
     """`knobctl validate | head -1` ends quietly."""
     for number in range(300):
-        knobctl.write(f"t{number}.yaml", f"tenant: t{number}\nknobs: {{rrf_k: 0.5}}\n")
+        inside.write(f"t{number}.yaml", f"tenant: t{number}\nknobs: {{rrf_k: 0.5}}\n")
     import os
     import sys
     from pathlib import Path
@@ -214,7 +214,7 @@ def test_a_closed_pipe_is_no_crash(knobctl: Knobctl) -> None:
     program = "from knobctl.cli.main import main; main()"
     done = subprocess.run(
         f'{sys.executable} -c "{program}" validate | head -1',
-        shell=True, cwd=knobctl.folder, capture_output=True, text=True, check=False,
+        shell=True, cwd=inside.folder, capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)},
     )  # fmt: skip
     assert "internal error" not in done.stderr
