@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from knobctl.checks.evidence_doubts import other_before, other_values
+from knobctl.checks.evidence_doubts import (
+    other_before,
+    other_values,
+    why_of_another_floor,
+)
 from knobctl.checks.evidence_files import NoEvidence
 from knobctl.checks.evidence_record import measured_for
 from knobctl.checks.evidence_statement import spoken_figures, statement
@@ -115,5 +119,9 @@ def _why_silent(one: Evidence, effective: Effective, before: Mapping[str, KnobVa
     """Why a record says nothing of a change; None where it speaks of it."""
     if one.record.knobs.keys().isdisjoint(before):
         return "it measured none of the knobs that change"
+    measured = [effective.catalogue[name] for name in before if name in one.record.knobs]
+    whys = [why_of_another_floor(one.record, knob) for knob in measured]
+    if None not in whys:
+        return whys[0]
     doubts = [*other_values(one.record, effective), *other_before(one.record, before)]
     return next(iter(doubts), None)

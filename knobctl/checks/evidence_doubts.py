@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from knobctl.checks.evidence_files import Evidence, NoEvidence
-from knobctl.checks.evidence_record import measured_for
+from knobctl.checks.evidence_record import Kind, measured_for
 from knobctl.checks.evidences import layer_giving, layers_for
 from knobctl.text import count, decimal_text, spelled
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from knobctl.checks.evidence_rules import Asked, Demand, Moved
     from knobctl.documents.model import Effective
     from knobctl.documents.repository import Repository
-    from knobctl.knobs import KnobValue
+    from knobctl.knobs import Knob, KnobValue
 
 UNASKED: Final = "no engine was asked"
 
@@ -34,7 +34,22 @@ def speaking_of(
             return NoEvidence(one.path, f"it was measured for {measured_for(one.record)}{why}")
     if knob not in one.record.knobs:
         return NoEvidence(one.path, "it did not measure it")
-    return one
+    why = why_of_another_floor(one.record, moved.effective.catalogue[knob])
+    return NoEvidence(one.path, why) if why is not None else one
+
+
+def why_of_another_floor(record: Record, knob: Knob) -> str | None:
+    """Why a record that has a floor's value does not tell what that floor does; None where it does, or it is no floor."""
+    if knob.role is None or not knob.role.startswith("floor."):
+        return None
+    if record.kind is Kind.CALIBRATION and knob.role != "floor.no_match":
+        return f"a calibration says where noise ends, and nothing of {knob.name}"
+    floor = record.figures.get("floor")
+    if record.kind is not Kind.RECOMMENDATION or not isinstance(floor, (int, float)):
+        return None
+    if floor == record.knobs[knob.name]:
+        return None
+    return f"the floor that it recommends, {spelled(floor)}, is another knob's"
 
 
 def _why_no_sample(

@@ -188,6 +188,33 @@ def test_a_file_that_is_no_evidence_is_told_as_what_it_is(
     assert FILE in one["message"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "figures", "words"),
+    [
+        ("calibration", {"noise_floor": 0.39}, "a calibration says where noise ends"),
+        (
+            "recommendation",
+            {"floor": 0.32},
+            "the floor that it recommends, 0.32, is another knob's",
+        ),
+        ("recommendation", {"floor": 0.15}, None),
+        ("recommendation", {}, None),
+    ],
+)
+def test_what_speaks_of_another_floor_is_no_evidence_of_this_one(
+    inside: Inside, kind: str, figures: dict[str, float], words: str | None
+) -> None:
+    """It was made while this floor had its value, and nobody looked at what this floor cuts."""
+    knobs = {"retrieval_min_score": 0.15, "no_match_min_cosine": 0}
+    write(inside, {**evidence(knobs=knobs), "kind": kind, "figures": figures})
+    told = [(one["rule"], one["message"]) for one in found(inside)]
+    assert [rule for rule, _ in told] == (["evidence-missing"] if words else [])
+    assert all(words and words in message for _, message in told)
+    inside.write("fleet.yaml", "fleet: default\n")
+    shown = " ".join(inside("diff", *ENGINE).out.split())
+    assert (f"says nothing of this change: {words}" in shown) is bool(words)
+
+
 def test_nothing_outside_the_repository_is_read(inside: Inside, tmp_path: Path) -> None:
     """Neither by a link to a file, nor through a linked folder, nor by a path that leads out."""
     outside = tmp_path / "outside"
