@@ -68,7 +68,10 @@ class Attained:
     chunk: str
     """That probe's closest chunk."""
     without_probe: float | None
-    """The floor if one of the probes at or above it were not there; None where none is left."""
+    """The floor if one of the probes at or above it came nowhere near; None where none is left.
+
+    Taking it out of the set is another thing: of one probe less another place is the floor.
+    """
     without_chunk: float | None
     """The floor if that chunk were not there."""
 

@@ -132,7 +132,7 @@ def _stands_on(found: Calibration) -> Iterator[str]:
         on = found.attained
         yield _row(
             "stands on",
-            f"probe {on.probe} and chunk {visible(on.chunk)}: {_number(on.without_probe)} without a probe at or above it,"
+            f"probe {on.probe} and chunk {visible(on.chunk)}: {_number(on.without_probe)} were a probe at or above it far off,"
             f" {_number(on.without_chunk)} without that chunk",
         )
     if found.hub is not None:

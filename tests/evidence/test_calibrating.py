@@ -73,6 +73,22 @@ def test_the_floor_is_the_conformal_quantile_of_the_maxima() -> None:
     assert found.attained.without_probe == pytest.approx(maxima[-6], abs=1e-12)
 
 
+def test_what_a_floor_hangs_on_one_probe_by_is_told_by_moving_it_away() -> None:
+    """Taken out of the set instead it may even rise: of 98 probes the fourth largest is the floor at 5 %."""
+    matrix, probes = vectors(1, 200), vectors(2, 99)
+    found = measured(matrix, probes)
+    order = np.argsort(found.off_topic.maxima)
+    for place in order[-5:]:
+        moved = probes.copy()
+        moved[place] = probes[order[0]] + 1e-3 * probes[order[1]]
+        assert found.attained
+        assert measured(matrix, moved).noise_floor == found.attained.without_probe
+    assert found.noise_floor is not None
+    fewer = measured(matrix, np.delete(probes, order[-5], axis=0)).noise_floor
+    assert fewer is not None
+    assert fewer > found.noise_floor
+
+
 @pytest.mark.parametrize(
     ("probes", "expected", "high"), [(8, 1 / 9, 0.312), (19, 0.05, 0.146), (59, 1 / 60, 0.0495)]
 )
