@@ -74,6 +74,7 @@ def simulated_over(
         corpus=heading.corpus,
         engine=heading.engine,
         rankers=tuple(name for name in catalogue.rankers if name in live),
+        knows_texts=False,
     )
 
 
@@ -101,7 +102,7 @@ def _seen(
     fused = _fused(one.first, settings, settings.depths)
     expanded = not accepts(fused, settings.expansion)
     used = one.wide if expanded else one.first
-    if used is None or (not used.is_whole and settings.ranking != recorded.ranking):
+    if used is None or not (used.is_whole or _fuse_alike(settings, recorded)):
         return None
     if expanded:
         fused = _fused(used, settings, settings.widened())
@@ -124,6 +125,11 @@ def _seen(
         match=match,
         passes=match is not None and any(each.chunk_id == match.chunk for each in passing),
     )
+
+
+def _fuse_alike(settings: Settings, recorded: Settings) -> bool:
+    """Whether what was cut off a recorded pass, its worst, would be the worst under other settings too."""
+    return (settings.fusion, settings.depths) == (recorded.fusion, recorded.depths)
 
 
 def _fused(used: Pass, settings: Settings, depths: Mapping[str, int]) -> Fused:

@@ -194,6 +194,8 @@ class Simulated:
     corpus: Corpus | None = None
     engine: str = "embedded"
     rankers: tuple[str, ...] = ()
+    knows_texts: bool = True
+    """Whether prompts are those of an engine; without texts they are what passes, best first."""
 
     @property
     def changed_knobs(self) -> list[str]:

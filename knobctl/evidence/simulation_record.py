@@ -67,19 +67,11 @@ def figures_of(summary: Summary) -> dict[str, Figure]:
     """What came out, by stable names."""
     found = summary.simulated
     figures: dict[str, Figure] = {
-        "changed": Share.of(found.changes["changed"]),
         "emptied": Share.of(found.changes["emptied"]),
         "vector_only_best_lost_before": Share.of(found.vector_alone[0]),
         "vector_only_best_lost": Share.of(found.vector_alone[1]),
         "answerable_lost": None,
     }
-    if served := found.served:
-        figures |= {
-            "answerable_lost": Share.of(served.lost),
-            "answerable_gained": Share.of(served.gained),
-            "answerable_served_before": Share.of(served.before),
-            "answerable_served_after": Share.of(served.after),
-        }
     if passing := found.passing:
         figures |= {
             "answerable_cut": Share.of(passing.lost),
@@ -97,6 +89,20 @@ def figures_of(summary: Summary) -> dict[str, Figure]:
             "tokens_before": tokens.before,
             "tokens_after": tokens.after,
             "tokens_difference": Estimate(tokens.difference, tokens.low, tokens.high),
+        }
+    return figures | (_of_prompts(summary) if found.knows_texts else {})
+
+
+def _of_prompts(summary: Summary) -> dict[str, Figure]:
+    """The figures that only an engine's prompts give."""
+    found = summary.simulated
+    figures: dict[str, Figure] = {"changed": Share.of(found.changes["changed"])}
+    if served := found.served:
+        figures |= {
+            "answerable_lost": Share.of(served.lost),
+            "answerable_gained": Share.of(served.gained),
+            "answerable_served_before": Share.of(served.before),
+            "answerable_served_after": Share.of(served.after),
         }
     for moved in summary.measures:
         shift = moved.shift

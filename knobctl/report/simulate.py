@@ -79,7 +79,9 @@ def _alone(found: Simulated) -> str:
 def _of_the_prompt(found: Simulated) -> str:
     """What of it reaches the model: the others did not fit before either."""
     served = found.served
-    return f" In the prompt {percent(served.lost)} lose it." if served else ""
+    if served is None or not found.knows_texts:
+        return ""
+    return f" In the prompt {percent(served.lost)} lose it."
 
 
 def changed_knobs(found: Simulated) -> list[str]:

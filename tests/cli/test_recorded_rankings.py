@@ -182,11 +182,15 @@ def test_what_is_no_recording_is_refused(recording: Inside, spoil: Any, words: s
 
 
 def test_a_record_of_it_says_what_it_is_of(recording: Inside) -> None:
-    """The day of the recording, not today."""
+    """The day of the recording, not today; and nothing of prompts, which only an engine makes."""
     done = over(recording, "--set", "retrieval_min_score=0.7", "--output", "ev.json")
     assert done.code == 0, done.err
     made_at = lines(recording)[0]["made_at"]
-    assert json.loads(recording.read("ev.json"))["made_at"].replace("+00:00", "Z") == made_at
+    written = json.loads(recording.read("ev.json"))
+    assert written["made_at"].replace("+00:00", "Z") == made_at
+    assert written["figures"]["answerable_cut"]["denominator"] == 3
+    assert written["figures"]["answerable_lost"] is None
+    assert not {"changed", "ndcg@10_after"} & written["figures"].keys()
     assert done.json["run"]["made_at"] == made_at
     assert len(done.json["run"]["recording_digest"]) == 64
     assert "No engine was asked" in done.json["caveats"][0]
