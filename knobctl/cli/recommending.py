@@ -67,7 +67,7 @@ def scores_of(session: Session, bench: BenchSettings, sources: Sources) -> Score
     if sources.queries and not (sources.labels or sources.qrels):
         raise UsageError("--queries says nothing without --labels or --qrels")
     if sources.report:
-        return _of_report(sources, sources.report)
+        return _of_report(session, sources, sources.report)
     if not sources.tenant:
         raise UsageError("--questions needs --tenant: whose corpus is asked")
     if not (sources.labels or sources.qrels):
@@ -78,7 +78,7 @@ def scores_of(session: Session, bench: BenchSettings, sources: Sources) -> Score
     return _asked(session, bench, sources)
 
 
-def _of_report(sources: Sources, path: Path) -> Scored:
+def _of_report(session: Session, sources: Sources, path: Path) -> Scored:
     from knobctl.evidence.reading import recording_at
 
     if sources.qrels or sources.limit or sources.parallelism:
@@ -93,7 +93,7 @@ def _of_report(sources: Sources, path: Path) -> Scored:
         )
     if sources.labels is None:
         return Scored(recording=recording)
-    labels = _labels(sources, None, [one.id for one in recording.questions])
+    labels = _labels(session, sources, None, [one.id for one in recording.questions])
     return Scored(recording=_with_labels(recording, labels))
 
 
@@ -117,7 +117,7 @@ def _asked(session: Session, bench: BenchSettings, sources: Sources) -> Scored |
     )
     qrels = read_qrels(answers, sources.queries) if answers else None
     ids = [one.question_id for one in questions]
-    labels = _labels(sources, qrels, ids)
+    labels = _labels(session, sources, qrels, ids)
     way = Replay(
         engine=session.engine,
         catalogue=session.catalogue,
@@ -165,7 +165,9 @@ def _scores(
     return found
 
 
-def _labels(sources: Sources, qrels: Qrels | None, ids: Sequence[str]) -> dict[str, bool]:
+def _labels(
+    session: Session, sources: Sources, qrels: Qrels | None, ids: Sequence[str]
+) -> dict[str, bool]:
     """Which of the questions can be answered, by labels, and where there are none by qrels."""
     from knobctl.evidence.labels import read_labels
     from knobctl.evidence.simulating import NO_QRELS, Judged
@@ -180,6 +182,12 @@ def _labels(sources: Sources, qrels: Qrels | None, ids: Sequence[str]) -> dict[s
         raise InputError(
             f"none of the {len(ids):,} questions is among the labelled ones",
             hint="labels name a question by its text or its id; data sets with ids of their own need --queries",
+        )
+    strangers = len({*judged.labels, *judged.qrels.by_question}.difference(ids))
+    if strangers and not sources.limit:
+        is_not = "is not" if strangers == 1 else "are not"
+        session.notice(
+            f"{count(strangers, 'labelled question')} {is_not} among the {len(ids):,} that were asked, and in no figure"
         )
     return found
 

@@ -114,6 +114,22 @@ def test_too_few_labels_are_refused_with_the_number_that_is_missing(inside: Insi
     assert "no smaller" in " ".join(named["caveats"])
 
 
+def test_labels_of_questions_that_were_not_asked_are_told(inside: Inside) -> None:
+    """A label that names a question in another spelling is lost without a word else."""
+    lines = [
+        json.dumps({"question_id": one.id, "answerable": one.label is Label.ANSWERABLE})
+        for one in shipped().questions
+    ]
+    inside.write("all.jsonl", "\n".join(lines))
+    inside.write("more.jsonl", "\n".join([*lines, '{"question": "Who?", "answerable": true}']))
+    asked, more = (recommend(inside, "--labels", name) for name in ("all.jsonl", "more.jsonl"))
+    assert (asked.code, more.code) == (0, 0)
+    assert asked.out == more.out
+    assert "labelled" not in asked.err
+    told = "1 labelled question is not among the 400 that were asked, and in no figure"
+    assert told in " ".join(more.err.split())
+
+
 def test_a_fused_floor_says_that_it_cannot_separate(inside: Inside) -> None:
     """It points to the knob that can, and says that what it takes from the others is not counted."""
     done = recommend(inside, "--signal", "fused")
