@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -29,7 +30,6 @@ from knobctl.evidence.rates import Rate, binomial_cdf, exact_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from fractions import Fraction
 
 PARTS: Final = 10
 """Of the questions, for judging each by a floor that the others chose."""
@@ -172,9 +172,7 @@ def floor_on_average(ascending: Sequence[float], bound: Bound) -> float | None:
     Returns:
         None where no floor does.
     """
-    found = [
-        floor
-        for floor in bound.floors
-        if lost_under(ascending, floor) + 1 <= bound.max_loss * (len(ascending) + 1)
-    ]
+    # 0.29 of 100 is 29, whatever a double makes of it.
+    most = Fraction(str(bound.max_loss)) * (len(ascending) + 1)
+    found = [floor for floor in bound.floors if lost_under(ascending, floor) + 1 <= most]
     return found[-1] if found else None

@@ -179,3 +179,5 @@ def test_the_floor_on_average_is_the_largest_that_leaves_room_for_one_more() -> 
     scores = [at / 100 for at in range(1, 100)]
     assert floor_on_average(scores, bound(0.05)) == 0.05
     assert floor_on_average(scores[:18], bound(0.05)) is None
+    hundredths = [number / 100 for number in range(1, 100)]
+    assert floor_on_average(hundredths, bound(0.29)) == 0.29  # 28 lost: 29 of 100 is 0.29
