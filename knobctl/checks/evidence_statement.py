@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,7 +32,7 @@ _FEW: Final = 10
 def statement(record: Record) -> str:
     """Say what was measured: the figures with their intervals, the day, how many questions.
 
-    `1.2% of 2,153 answerable questions lose their document to the floors (0.8..1.8%); 3 of 2,153 in the
+    `1.2% of 2,153 answerable questions lose their document to the floors (0.7..1.8%); 3 of 2,153 in the
     prompt; 24 of 24 vector-only best matches under them; 2026-11-30, 6,065 questions`.
     """
     return "; ".join([finding(record), *_more(record), _asked(record)])
@@ -140,7 +141,9 @@ def _part(share: Share, noun: str) -> str:
 def _interval(figure: Figure) -> str:
     if not isinstance(figure, (Share, Estimate)) or figure.low is None or figure.high is None:
         return ""
-    return f" ({100 * figure.low:.1f}..{100 * figure.high:.1f}%)"
+    # Outwards: an end that lies beyond a bound must not read as if it kept to it.
+    low, high = (round(1000 * end, 9) for end in (figure.low, figure.high))
+    return f" ({math.floor(low) / 10:.1f}..{math.ceil(high) / 10:.1f}%)"
 
 
 def _stated(share: float) -> str:

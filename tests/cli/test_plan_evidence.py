@@ -120,7 +120,7 @@ def test_a_raised_floor_carries_its_sentence_everywhere(raised: Inside, is_named
     (event,) = raised.events("squad2")
     digest = json.loads(record_text())["digest"]
     assert event["reason"] == (
-        "recall [evidence: 1.2% of 2,153 answerable questions lose their document to the floors (0.8..1.8%), "
+        "recall [evidence: 1.2% of 2,153 answerable questions lose their document to the floors (0.7..1.8%), "
         f"{digest[:12]}]"
     )
 

@@ -232,6 +232,6 @@ def test_a_record_says_what_the_floors_cut_and_what_of_it_reaches_the_prompt() -
     )
     record = record_of(summed_up(found, (), seed=0), load_catalogue(), made_at=NOON)
     assert statement(record) == (
-        "1 of 2 answerable questions loses its document to the floors (1.3..98.7%); 1 of 2 in the prompt; "
+        "1 of 2 answerable questions loses its document to the floors (1.2..98.8%); 1 of 2 in the prompt; "
         "1 of 2 vector-only best matches under them; 2026-11-30, 2 questions"
     )
