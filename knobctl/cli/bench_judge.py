@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from knobctl.cli.options import Settings, common_options
+from knobctl.cli.options import FiniteRange, Settings, common_options
 from knobctl.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ REPORT = click.Path(path_type=Path)
 @click.option("--yes", is_flag=True, help="Do not ask before the calls.")
 @click.option(
     "--budget",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     metavar="DOLLARS",
     help="Begin no question once so much is spent; needs the models' prices.",
 )

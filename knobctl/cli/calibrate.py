@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from knobctl.cli.options import Settings, common_options
+from knobctl.cli.output_files import EVIDENCE, file_of
 from knobctl.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def _alpha(_ctx: click.Context, _param: click.Parameter, value: float | None) ->
     "--output",
     "output_",
     type=FILE,
+    callback=file_of(EVIDENCE),
     metavar="EVIDENCE",
     help="Write the record that a tenant's document names as evidence.",
 )

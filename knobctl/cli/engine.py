@@ -16,7 +16,7 @@ from knobctl.cli.engine_options import (
     open_engine,
     store_option,
 )
-from knobctl.cli.options import Settings, common_options
+from knobctl.cli.options import FiniteRange, Settings, common_options
 from knobctl.errors import EngineError, ExitCode, KnobctlError, UsageError
 
 if TYPE_CHECKING:
@@ -41,13 +41,6 @@ def command() -> None:
 command.add_command(load)
 command.add_command(describe)
 command.add_command(migrate)
-
-
-def _number(_ctx: click.Context, _option: click.Parameter, value: float | None) -> float | None:
-    """Refuse what is no number: a range lets it through, for it is neither too small nor too large."""
-    if value is not None and value != value:  # noqa: PLR0124  only NaN is not itself
-        raise click.BadParameter("nan is no number")
-    return value
 
 
 def _port_option(name: str, text: str) -> Callable[[F], F]:
@@ -75,16 +68,14 @@ def _port_option(name: str, text: str) -> Callable[[F], F]:
 )
 @click.option(
     "--rate",
-    type=click.FloatRange(0, 1_000_000, min_open=True),
-    callback=_number,
+    type=FiniteRange(0, 1_000_000, min_open=True),
     metavar="N",
     help="Most calls a second of one principal, 2 seconds' worth at once; any number if left out.",
 )
 @click.option(
     "--drain",
     "drain_s",
-    type=click.FloatRange(0, 3600),
-    callback=_number,
+    type=FiniteRange(0, 3600),
     default=0,
     show_default=True,
     metavar="SECONDS",

@@ -21,6 +21,19 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
+class FiniteRange(click.FloatRange):
+    """A range of numbers: NaN, which compares with nothing, lies in none."""
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read a number of the range."""
+        number: float = super().convert(value, param, ctx)
+        if number != number:  # noqa: PLR0124  NaN alone differs from itself
+            self.fail(f"{value} is no number", param, ctx)
+        return number
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What the common options of one command line say."""

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from knobctl.text import visible
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_BEGINNING: Final = 200
+_FORMAT: Final = re.compile(rb'\s*\{\s*"format"\s*:\s*"([a-z-]+)"')
+EVIDENCE: Final = "knobctl-evidence"
+RANKINGS: Final = "knobctl-rankings"
 
 
 def split_outputs(formats: tuple[str, ...]) -> Callable[..., list[tuple[str, Path]]]:
@@ -37,6 +45,44 @@ def split_outputs(formats: tuple[str, ...]) -> Callable[..., list[tuple[str, Pat
     return split
 
 
+def file_of(*formats: str) -> Callable[..., Path | None]:
+    """The callback of an option that names the one file to write: before anything is measured.
+
+    Args:
+        *formats: What may stand there and be replaced: files that begin with one of these as their `format`.
+    """
+
+    def place(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
+        if path is None:
+            return None
+        if not _is_writable(path) or _waits_for_a_reader(path):
+            raise click.BadParameter(f"{visible(str(path))}: no file can be written there")
+        if not _may_be_replaced(path, formats):
+            raise click.BadParameter(
+                f"{visible(str(path))}: what stands there was not written by this option; it is left as it is"
+            )
+        return path
+
+    return place
+
+
+def _waits_for_a_reader(path: Path) -> bool:
+    """Whether opening it would wait, and no signal end that; what a shell opened beforehand is read already."""
+    return path.is_fifo() and not str(path).startswith(("/dev/", "/proc/"))
+
+
+def _may_be_replaced(path: Path, formats: tuple[str, ...]) -> bool:
+    if not path.exists() or _is_stream(path):
+        return True
+    try:
+        with path.open("rb") as file:
+            begins = file.read(_BEGINNING)
+    except OSError:
+        return False
+    named = _FORMAT.match(begins)
+    return not begins or bool(named and named[1].decode() in formats)
+
+
 def _is_stream(path: Path) -> bool:
     from knobctl.documents.files import leads_to_a_stream
 
@@ -44,8 +90,11 @@ def _is_stream(path: Path) -> bool:
 
 
 def _is_writable(path: Path) -> bool:
-    if _is_stream(path):
-        return os.access(path, os.W_OK)
+    try:
+        if _is_stream(path):
+            return os.access(path, os.W_OK)
+    except OSError:  # a name that is too long, a folder that may not be entered
+        return False
     return path.parent.is_dir() and os.access(path.parent, os.W_OK) and not path.is_dir()
 
 

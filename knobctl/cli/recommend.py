@@ -6,11 +6,12 @@ import shlex
 import shutil
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from knobctl.cli.options import Settings, common_options
+from knobctl.cli.options import FiniteRange, Settings, common_options
+from knobctl.cli.output_files import EVIDENCE, file_of
 from knobctl.cli.selection import complete_tenants
 from knobctl.errors import ExitCode, UsageError
 from knobctl.text import spelled
@@ -25,15 +26,25 @@ WIDEST = 120
 LEAST_SHARE = Fraction(1, 10_000)
 """Of a bound or a doubt: a smaller one takes more questions than anybody labels."""
 
+_MOST_PERCENT: Final = 100
+
 
 def _share(_ctx: click.Context, option: click.Parameter, text: str) -> float:
     """Read a share, written as `2%` or `0.02`."""
+    number = text.strip().removesuffix("%")
     try:
-        share = Fraction(text.strip().removesuffix("%")) / (100 if "%" in text else 1)
-    except (ValueError, ZeroDivisionError) as error:
+        # As a double first: of 1e999999999 there is no exact form in any reasonable time.
+        share = Fraction(number if 0 < float(number) <= _MOST_PERCENT else 0)
+    except ValueError as error:
         raise UsageError(f"{option.opts[0]} {text} is no share; write it as 2% or 0.02") from error
+    if "%" in text:
+        share /= 100
     if not LEAST_SHARE <= share <= 1 - LEAST_SHARE:
-        raise UsageError(f"{option.opts[0]} {text} must lie between 0.01% and 99.99%")
+        meant = 1 <= share < _MOST_PERCENT
+        raise UsageError(
+            f"{option.opts[0]} {text} must lie between 0.01% and 99.99%",
+            hint=f"if {text}% is meant, write {text}% or {float(share / 100):g}" if meant else None,
+        )
     return float(share)
 
 
@@ -98,7 +109,7 @@ def _share(_ctx: click.Context, option: click.Parameter, text: str) -> float:
 )
 @click.option(
     "--step",
-    type=click.FloatRange(0.0001, 0.5),
+    type=FiniteRange(0.0001, 0.5),
     metavar="F",
     help="Floors that are tried: its multiples. 0.01, finer on an engine whose scores are smaller.",
 )
@@ -118,6 +129,7 @@ def _share(_ctx: click.Context, option: click.Parameter, text: str) -> float:
     "--output",
     "output_",
     type=FILE,
+    callback=file_of(EVIDENCE),
     metavar="EVIDENCE",
     help="Write a record that documents and plans can name: aggregates, no question.",
 )

@@ -10,6 +10,7 @@ import click
 
 from knobctl.cli.completing import complete_assignments
 from knobctl.cli.options import Settings, common_options
+from knobctl.cli.output_files import EVIDENCE, RANKINGS, file_of
 from knobctl.cli.selection import complete_tenants, selection_of, selection_options
 from knobctl.errors import EngineError, ExitCode, InputError, UsageError
 
@@ -87,6 +88,7 @@ MOST_QUESTIONS = 1_000_000
     "--record",
     "record_",
     type=FILE,
+    callback=file_of(RANKINGS),
     metavar="FILE",
     help="Record instead what the tenant's rankers find, under open floors: ids, ranks, scores, no text.",
 )
@@ -121,6 +123,7 @@ MOST_QUESTIONS = 1_000_000
     "--output",
     "output_",
     type=FILE,
+    callback=file_of(EVIDENCE),
     metavar="EVIDENCE",
     help="Write a record that documents and plans can name: aggregates, no question.",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.errors import InputError
@@ -20,6 +21,7 @@ IDS: Final = ("question_id", "id", "query_id", "qid")
 _LEAST: Final = -1_000
 _MOST: Final = 1_000
 """Of a relevance: what trec_eval takes is a small number."""
+_NUMBER: Final = re.compile(r"-?[0-9]{1,9}")
 
 
 def lines_of(path: Path) -> list[str]:
@@ -79,7 +81,7 @@ def qrels_rows(lines: Sequence[str], path: Path) -> Iterator[tuple[int, str, str
     for number, line in enumerate(lines, start=1):
         words = line.split()
         is_row = len(words) in {3, 4}
-        has_number = bool(words) and words[-1].lstrip("-").isdecimal()
+        has_number = bool(words) and _NUMBER.fullmatch(words[-1]) is not None
         if not words or (number == 1 and is_row and not has_number):
             continue  # the head of a table
         if not (is_row and has_number and _LEAST <= int(words[-1]) <= _MOST):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from hashlib import sha256
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from knobctl.documents.sources import open_regular
@@ -92,13 +93,17 @@ def _npy(file: BinaryIO, name: str) -> tuple[Sequence[str], Sequence[NDArray[np.
         shape, kind = _npy_heading(file)
         size = file.seek(0, 2)
         file.seek(0)
-        if len(shape) != 2 or kind.kind not in "fiu" or shape[0] * shape[1] * kind.itemsize > size:
+        if len(shape) != 2 or kind.kind not in "fiu":
             raise InputError(
                 f"{name} is an array of shape {shape} and type {kind}; vectors are rows of numbers"
             )
+        if shape[0] * shape[1] * kind.itemsize > size:
+            raise InputError(
+                f"{name} is cut off: {size:,} bytes do not hold {shape[0]:,} rows of {shape[1]:,} numbers"
+            )
         # Unpickling would run what the file says.
         found: NDArray[Any] = np.load(file, allow_pickle=False)
-    except (ValueError, EOFError, SyntaxError) as error:
+    except (ValueError, EOFError, SyntaxError, TokenError) as error:
         raise InputError(f"{name} is no array that can be read: {visible(str(error))}") from error
     return _places(len(found)), [*_single(found)]
 

@@ -367,7 +367,11 @@ def worst_chunk(inside: Inside, question: str) -> dict[str, Any]:
         (("--report", "r.jsonl", "--qrels", "q.jsonl"), "are for questions that are asked"),
         (("--report", str(SCORES), "--tenant", "acme"), "was measured for squad2-dev"),
         (("--report", str(SCORES), "--max-loss", "2"), "between 0.01% and 99.99%"),
+        (("--report", str(SCORES), "--max-loss", "2"), "write 2% or 0.02"),
+        (("--report", str(SCORES), "--max-loss", "nan"), "between 0.01% and 99.99%"),
+        (("--report", str(SCORES), "--max-loss", "1e999999999"), "between 0.01% and 99.99%"),
         (("--report", str(SCORES), "--max-loss", "much"), "no share"),
+        (("--report", str(SCORES), "--step", "nan"), "is no number"),
         (("--report", str(SCORES), "--confidence", "100%"), "between 0.01% and 99.99%"),
     ],
 )

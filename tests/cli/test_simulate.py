@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -262,6 +263,24 @@ def test_what_cannot_be_simulated_is_refused(
     done = simulate(asking, *more)
     assert done.code == code, done.err
     assert words in done.err
+
+
+@pytest.mark.parametrize("option", ["--output", "--record"])
+def test_nothing_is_written_over_what_another_wrote(asking: Inside, option: str) -> None:
+    """Neither the engine's store nor the questions, no folder, no pipe that nobody reads; said before a question is asked."""
+    os.mkfifo(asking.folder / "pipe")
+    (asking.folder / "tenants").mkdir(exist_ok=True)
+    change = () if option == "--record" else ("--set", SILENT)
+    for name in ("e.db", "q.jsonl", "tenants", "pipe", "no/folder.json", "x" * 300):
+        stood = asking.folder / name
+        before = stood.read_bytes() if name in {"e.db", "q.jsonl"} else None
+        done = simulate(asking, "--tenant", "acme", *change, option, name)
+        assert done.code == 2, done.err
+        assert "no file can be written there" in done.err or "left as it is" in done.err
+        assert before is None or stood.read_bytes() == before
+    asking.write("empty", "")
+    for name in ("again", "again", "empty"):
+        assert simulate(asking, "--tenant", "acme", *change, option, name).code == 0
 
 
 def test_assignments_follow_each_other(asking: Inside) -> None:

@@ -111,6 +111,7 @@ def test_qrels_are_read_in_three_columns_or_four(tmp_path: Path, text: str) -> N
         ("t1 0 d1 1\nt1 0 d1 0\n", "qrels:2: d1 is judged otherwise above"),
         ("t1 0 d1 1\nt1 d1\n", "qrels:2 is no line of qrels"),
         ("t1 0 d1 99999\nt1 0 d1 99999\n", "qrels:1 is no line of qrels"),
+        ("t1 0 d1 1\nt1 0 d2 " + "9" * 5000, "qrels:2 is no line of qrels"),
         ("", "judges no document"),
     ],
 )

@@ -96,9 +96,10 @@ def _npy(array: object) -> bytes:
         _npy([[1.0, 2.0]])[:-3],
         _npy([[1.0, 2.0]])[:20],
         _npy([[1.0, 2.0]]).replace(b"(1, 2)", b"(9" + b"9" * 11 + b", 2)"),
+        _npy([[1.0, 2.0]]).replace(b"(1, 2)", b"(1, 2,"),
         b"\x93NUMPY\x09\x00",
     ],
-    ids=["flat", "texts", "objects", "torn", "torn heading", "a lie about its size", "a version to come"],
+    ids=["flat", "texts", "objects", "torn", "torn heading", "a lie about its size", "an open heading", "a version to come"],
 )  # fmt: skip
 def test_an_array_that_holds_no_vectors_is_refused(tmp_path: Path, raw: bytes) -> None:
     """Nothing is unpickled, and no memory asked for that the file does not fill."""
