@@ -25,7 +25,10 @@ class FiniteRange(click.FloatRange):
     """A range of numbers: NaN, which compares with nothing, lies in none."""
 
     def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+        self,
+        value: Any,  # noqa: ANN401  as click has it
+        param: click.Parameter | None,
+        ctx: click.Context | None,
     ) -> float:
         """Read a number of the range."""
         number: float = super().convert(value, param, ctx)
