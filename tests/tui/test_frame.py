@@ -15,6 +15,7 @@ from knobctl.tui.screens.confirm import ConfirmScreen
 from knobctl.tui.screens.fleet import FleetScreen
 from knobctl.tui.screens.help import HelpScreen
 from knobctl.tui.screens.palette import PaletteScreen
+from knobctl.tui.screens.preview import PreviewScreen
 from knobctl.tui.screens.tenant import TenantScreen
 from knobctl.tui.ui import Choices, Field, line
 from knobctl.tui.widgets.frame import Footer
@@ -449,6 +450,29 @@ def test_out_of_danger_enter_means_what_has_the_focus(desk: Desk) -> None:
 
     sit_down(desk, act)
     assert answers == [False, True]
+
+
+def test_a_box_that_is_left_before_it_stands_breaks_nothing(desk: Desk) -> None:
+    """A key that comes too soon, or too late, means nothing to it; Esc leaves it all the same."""
+
+    async def act(person: Person) -> None:
+        for box in (
+            PaletteScreen((), (), {}),
+            ConfirmScreen(line("?"), no="n", yes="y"),
+            PreviewScreen("what", []),
+        ):
+            person.app.push_screen(box)
+            assert not box.check_action("down", ())
+            assert box.check_action("leave", ())
+            person.app.pop_screen()
+            await settled(person.pilot)
+            assert not box.stands
+        assert isinstance(person.app.screen, FleetScreen)
+        await person.press("colon")
+        assert isinstance(person.app.screen, PaletteScreen)
+        assert person.app.screen.stands
+
+    sit_down(desk, act)
 
 
 def test_ctrl_c_explains_how_to_leave_wherever_it_is_pressed(desk: Desk) -> None:
