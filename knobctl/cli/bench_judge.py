@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from knobctl.cli.options import FiniteRange, Settings, common_options
+from knobctl.cli.output_files import SCORES, file_of
 from knobctl.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ REPORT = click.Path(path_type=Path)
     "output_",
     type=REPORT,
     metavar="REPORT",
+    callback=file_of(SCORES, in_new_folders=True),
     help="Where the labelled scores are written; no question stands in it.",
 )
 @common_options(engine=True, rate=True, copies=False)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from knobctl.cli.options import Settings, common_options
+from knobctl.cli.output_files import SCORES, file_of
 from knobctl.errors import ExitCode, InputError, UsageError
 from knobctl.text import count, visible
 
@@ -51,6 +52,7 @@ MOST_RESULTS = 500
     type=click.Path(path_type=Path),
     metavar="REPORT",
     required=True,
+    callback=file_of(SCORES, in_new_folders=True),
     help="Where the scores are written; no question stands in it.",
 )
 @click.option("--resume", is_flag=True, help="Go on where an interrupted replay into REPORT ended.")

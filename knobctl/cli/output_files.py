@@ -18,6 +18,7 @@ _BEGINNING: Final = 200
 _FORMAT: Final = re.compile(rb'\s*\{\s*"format"\s*:\s*"([a-z-]+)"')
 EVIDENCE: Final = "knobctl-evidence"
 RANKINGS: Final = "knobctl-rankings"
+SCORES: Final = "knobctl-replay-scores"
 
 
 def split_outputs(formats: tuple[str, ...]) -> Callable[..., list[tuple[str, Path]]]:
@@ -45,17 +46,19 @@ def split_outputs(formats: tuple[str, ...]) -> Callable[..., list[tuple[str, Pat
     return split
 
 
-def file_of(*formats: str) -> Callable[..., Path | None]:
+def file_of(*formats: str, in_new_folders: bool = False) -> Callable[..., Path | None]:
     """The callback of an option that names the one file to write: before anything is measured.
 
     Args:
         *formats: What may stand there and be replaced: files that begin with one of these as their `format`.
+        in_new_folders: Whether the folders above it are made where they are missing.
     """
 
     def place(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
         if path is None:
             return None
-        if not _is_writable(path) or _waits_for_a_reader(path):
+        is_new = in_new_folders and not path.exists()
+        if not (is_new or _is_writable(path)) or _waits_for_a_reader(path):
             raise click.BadParameter(f"{visible(str(path))}: no file can be written there")
         if not _may_be_replaced(path, formats):
             raise click.BadParameter(

@@ -29,7 +29,7 @@ from knobctl.server.retrieval.off_topic import (
 from knobctl.text import count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -179,12 +179,13 @@ def from_vectors(
     if not chunks.ids:
         raise ValueError("there are no vectors to measure")
     near = closest_of(chunks, on_topic).maxima if on_topic is not None else ()
+    copied = copies(chunks)
     return calibrated(
         closest_of(chunks, probes),
         asked,
         pairs=drawn_pairs(chunks, asked.seed),
-        copied=copies(chunks),
-        doubts=(no_vectors(chunks.unusable),) if chunks.unusable else (),
+        copied=copied,
+        doubts=tuple(_doubts(chunks, copied)),
         on_topic=[float(one) for one in near],
     )
 
@@ -233,6 +234,15 @@ def calibrated(
         intervals=again if asked.resamples else None,
         on_topic=_on_topic(on_topic, sound, floor) if len(on_topic) else None,
     )
+
+
+def _doubts(chunks: Chunks, copied: int) -> Iterator[str]:
+    """What speaks against a corpus: copies of a few chunks are no more than those few."""
+    if chunks.unusable:
+        yield no_vectors(chunks.unusable)
+    different = len(chunks.ids) - copied
+    if different < FEWEST_CHUNKS <= len(chunks.ids):
+        yield f"{count(different, 'different vector')} among {len(chunks.ids):,} chunks; {FEWEST_CHUNKS} are the fewest"
 
 
 def no_vectors(unusable: int) -> str:

@@ -15,6 +15,7 @@ from knobctl.report.ages import ago
 from knobctl.report.calibrate import PROVISIONAL, TIGHT, encoder_words
 from knobctl.report.calibrate_json import time_text
 from knobctl.report.reach import wrapped
+from knobctl.server.retrieval.off_topic import is_cosine
 from knobctl.text import count
 
 if TYPE_CHECKING:
@@ -63,9 +64,9 @@ def labelled(
 
 
 def _upstream(found: Calibration, cosine: float) -> Relevance | None:
-    """The given package's label, with the largest maximum as its floor."""
+    """The given package's label, with the largest maximum as its floor; none of what is no cosine."""
     sigma = found.among.sigma if found.among else None
-    if sigma is None or found.highest is None:
+    if sigma is None or found.highest is None or not is_cosine(cosine):
         return None
     floor = max(found.highest, 0.0)
     return given_relevance(cosine, floor, clamp_sigma(sigma), 0.0)

@@ -317,6 +317,22 @@ def test_nonsense_is_no_score_and_ends_no_run(kind: str) -> None:
     assert len(read_text("".join(written(heading(5), found))).questions) == 5
 
 
+@pytest.mark.parametrize("victim", ["e.db", "q.jsonl"])
+def test_a_report_replaces_nothing_but_a_report(asking: Inside, victim: str) -> None:
+    """Neither the store nor the questions, and it is told before anything is asked; in a new folder it can lie."""
+    before = (asking.folder / victim).read_bytes()
+    done = asking(
+        "bench", "replay", "--questions", "q.jsonl", "--tenant", "acme", "--output", victim, *ENGINE
+    )  # fmt: skip
+    assert (done.code, "it is left as it is" in done.err) == (2, True), done
+    assert (asking.folder / victim).read_bytes() == before
+    new = ("--questions", "q.jsonl", "--tenant", "acme", "--output", "new/r.jsonl", *ENGINE)
+    assert asking("bench", "replay", *new).code == 0
+    assert asking("bench", "replay", *new).code == 0
+    wrong = ("--replay-from", "new/r.jsonl", "--labels", "l.csv", "--output", victim)
+    assert asking("bench", "judge", *wrong).code == 2
+
+
 def test_a_question_that_stands_there_twice_is_asked_once(asking: Inside) -> None:
     """A set that somebody put together by hand."""
     write_set(asking.folder / "q.jsonl", [*QUESTIONS, QUESTIONS[0].upper()])

@@ -221,6 +221,16 @@ def test_copies_of_chunks_are_counted_and_lower_no_floor() -> None:
     assert (found.among and found.among.copies, again.among and again.among.copies) == (0, 7)
 
 
+def test_copies_of_few_chunks_are_no_more_than_few() -> None:
+    """Four hundred copies of one vector say nothing of a corpus; thirty different ones among them do."""
+    one = vectors(1, 1)
+    alone = measured(np.repeat(one, 400, axis=0), vectors(2, 99))
+    assert alone.noise_floor is None
+    assert any("1 different vector among 400 chunks" in fault for fault in alone.faults)
+    enough = np.concatenate([np.repeat(one, 400, axis=0), vectors(3, 29)])
+    assert measured(enough, vectors(2, 99)).noise_floor is not None
+
+
 def test_a_hub_is_named_with_the_floor_without_it() -> None:
     """A chunk in the middle of the probes is closest to all of them; without it the floor falls."""
     probes = vectors(11, 30) + 4

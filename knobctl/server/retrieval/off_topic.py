@@ -80,7 +80,7 @@ class OffTopic:
             such an alpha, below 1/alpha - 1, where one of them is no cosine, or alpha is no such share.
         """
         place = from_above(alpha, len(self.maxima))
-        if not place or not all(map(_is_cosine, self.maxima)):
+        if not place or not all(map(is_cosine, self.maxima)):
             return None
         return sorted(self.maxima)[-place]
 
@@ -92,7 +92,7 @@ class OffTopic:
             alpha: As in `cut_off`.
         """
         cut_off = self.cut_off(alpha)
-        if cut_off is None or not _is_cosine(cosine) or not self.speaks_at(alpha):
+        if cut_off is None or not is_cosine(cosine) or not self.speaks_at(alpha):
             return Relevance(Tier.NOT_MEASURABLE)
         mean, deviation = mean_and_deviation(self.maxima)
         return Relevance(
@@ -106,7 +106,7 @@ class OffTopic:
         different = set(self.maxima)  # copies of a probe are one probe
         return (
             self.chunks >= FEWEST_CHUNKS
-            and all(map(_is_cosine, different))
+            and all(map(is_cosine, different))
             and len(different) > 1
             and from_above(alpha, len(different)) > 0
             and mean_and_deviation(self.maxima)[1] >= SMALLEST_SPREAD
@@ -130,8 +130,9 @@ def mean_and_deviation(values: tuple[float, ...]) -> tuple[float, float]:
     return mean, math.sqrt(squares / (len(values) - 1))
 
 
-def _is_cosine(value: float) -> bool:
-    return abs(value) <= 1 + _ROUNDING  # false of NaN
+def is_cosine(value: float) -> bool:
+    """Whether a number can be the cosine of two single-precision vectors; NaN cannot."""
+    return abs(value) <= 1 + _ROUNDING
 
 
 def _tier(cosine: float, cut_off: float, deviation: float) -> Tier:
