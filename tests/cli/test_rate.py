@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from knobctl.engine.pace import Pace
 from knobctl.knobs import load_catalogue
 from knobctl.server.knobs import open_service
 from tests.cli.engines import fits
@@ -143,20 +144,30 @@ def test_a_context_has_a_rate_and_a_flag_beats_it(
         assert added.json["contexts"][0]["rate"] == 25
         assert "rate    25" in inside("context", "show", "slow").out
 
-        def seconds(*options: str) -> float:
+        rates: list[int] = []
+
+        class Told(Pace):
+            def __init__(self, per_s: int) -> None:
+                super().__init__(per_s)
+                rates.append(per_s)
+
+        monkeypatch.setattr("knobctl.engine.pace.Pace", Told)
+
+        def seconds(rate: int, *options: str) -> float:
+            rates.clear()
             begun = time.monotonic()
             assert inside("drift", "t", "--context", "slow", *options).code == 3
+            assert rates == [rate]
             return time.monotonic() - begun
 
         proxy.arrivals.clear()
-        alone = seconds("--rate", "100000")
+        seconds(100_000, "--rate", "100000")
         turns = len(proxy.arrivals) - 1
         assert turns > 10
-        assert alone < turns / 25
-        assert seconds() > turns / 25
+        assert seconds(25) > turns / 25
         monkeypatch.setenv("KNOBCTL_RATE", "15")
-        assert seconds() > turns / 15
-        assert seconds("--rate", "100000") < turns / 25
+        assert seconds(15) > turns / 15
+        seconds(100_000, "--rate", "100000")
 
 
 @pytest.mark.parametrize("rate", ["0", "-1", "nan", "1e9", "0.5", "100001"])
