@@ -64,6 +64,7 @@ class _Rows:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._abouts: dict[object, About] = {}
+        self._sets: dict[tuple[tuple[str, KnobValue], ...], Mapping[str, KnobValue]] = {}
         self._filed: dict[tuple[int, int], tuple[About, Mapping[str, KnobValue], int]] = {}
 
     def of(self, tenants: Iterable[Document]) -> Iterator[Cells]:
@@ -86,6 +87,8 @@ class _Rows:
         marks = 0 if TENANT_NAME.match(tenant.name) else int(Mark.NO_TENANT)
         name = tenant.name or PurePath(tenant.source).stem
         desired = self._repository.desired(tenant)
+        # Few fleets have many different sets; each is kept as long as the list.
+        desired = self._sets.setdefault(tuple(desired.items()), desired)
         return Row(name, tenant.source, self._about(tenant), desired, marks)
 
     def _about(self, tenant: Document) -> About:
