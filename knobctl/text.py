@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -94,6 +95,24 @@ def joined(names: Iterable[str], last: str = "and") -> str:
     """Write names as a list: `vector`, `vector and bm25`, `vector, bm25 and recency`."""
     *front, end = map(visible, names)
     return f"{', '.join(front)} {last} {end}" if front else end
+
+
+def ends_in_percent(low: float, high: float, digits: int = 1) -> tuple[str, str]:
+    """Write the ends of an interval in percent, rounded outwards.
+
+    So no end says more than is known, nor reads as if it kept to a bound beyond which it lies.
+    """
+    # Of 0.29 a hundredth part is 28.999999999999996: what lies so close is that number.
+    scale = 10**digits
+    down, up = (round(100 * scale * end, 6) for end in (low, high))
+    return f"{math.floor(down) / scale:.{digits}f}", f"{math.ceil(up) / scale:.{digits}f}"
+
+
+def stated_in_percent(share: float) -> str:
+    """Write a share that somebody chose, as it was chosen: `97.5%`; rounded, 99.99% would promise more."""
+    from decimal import Decimal
+
+    return f"{decimal_text(float(Decimal(repr(share)) * 100))}%"
 
 
 def spelled(value: object) -> str:

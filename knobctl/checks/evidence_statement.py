@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.checks.evidence_json import figure_json
 from knobctl.checks.evidence_record import Estimate, Kind, Share, measured_for
-from knobctl.text import count, spelled, visible
+from knobctl.text import count, ends_in_percent, spelled, stated_in_percent, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,9 +94,9 @@ def _recommended(record: Record) -> str:
         most, lost = _number(record, "max_emptied"), _share(record, "answerable_emptied")
         how = "left with nothing"
     seen = f"{lost.numerator:,} of {lost.denominator:,} seen" if lost else ""
-    held = " at" if sure is None else f" with {_stated(sure)} confidence at"
+    held = " at" if sure is None else f" with {stated_in_percent(sure)} confidence at"
     bound = (
-        f"at most {_stated(most)} of answerable questions {how}{held}"
+        f"at most {stated_in_percent(most)} of answerable questions {how}{held}"
         if most is not None
         else "recommended"
     )
@@ -141,14 +139,8 @@ def _part(share: Share, noun: str) -> str:
 def _interval(figure: Figure) -> str:
     if not isinstance(figure, (Share, Estimate)) or figure.low is None or figure.high is None:
         return ""
-    # Outwards: an end that lies beyond a bound must not read as if it kept to it.
-    low, high = (round(1000 * end, 9) for end in (figure.low, figure.high))
-    return f" ({math.floor(low) / 10:.1f}..{math.ceil(high) / 10:.1f}%)"
-
-
-def _stated(share: float) -> str:
-    """A share that somebody chose, as it was chosen: rounded, 99.99% would promise more."""
-    return f"{spelled(float(Decimal(repr(share)) * 100))}%"
+    low, high = ends_in_percent(figure.low, figure.high)
+    return f" ({low}..{high}%)"
 
 
 def _percent(share: float) -> str:

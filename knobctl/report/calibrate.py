@@ -8,7 +8,7 @@ from knobctl.evidence.noise_floor import DEFAULT_PROBES, TIGHT_VAULT_MU, clamp_s
 from knobctl.evidence.snapshot import Mode
 from knobctl.report.ages import ago
 from knobctl.report.reach import wrapped
-from knobctl.text import count, visible
+from knobctl.text import count, ends_in_percent, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -114,10 +114,11 @@ def _floor(found: Calibration) -> Iterator[str]:
     if found.noise_floor is None or found.false_accept is None:
         return
     accept = found.false_accept
+    low, high = ends_in_percent(accept.low, accept.high)
     yield _row(
         "noise floor",
         f"{found.noise_floor:.3f}: an off-topic question comes nearer {accept.expected:.1%} of the time;"
-        f" over the choice of probes {accept.low:.1%} to {accept.high:.1%} (95%)",
+        f" over the choice of probes {low}% to {high}% (95%)",
     )
     if found.intervals and found.intervals.noise_floor:
         yield _row(
@@ -211,7 +212,8 @@ def share(rate: Rate) -> str:
     """Counts, the share, and its exact interval."""
     if rate.value is None or rate.low is None or rate.high is None:
         return "n/a"
-    return f"{rate.numerator:,} of {rate.denominator:,} ({rate.value:.1%}, {rate.low:.1%} to {rate.high:.1%})"
+    low, high = ends_in_percent(rate.low, rate.high)
+    return f"{rate.numerator:,} of {rate.denominator:,} ({rate.value:.1%}, {low}% to {high}%)"
 
 
 def _interval(interval: Interval) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
-from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from knobctl.evidence.bounded_floor import smallest_bound
@@ -16,7 +14,7 @@ from knobctl.report.floor_words import floor_table
 from knobctl.report.plot import Mark, Role
 from knobctl.report.reach_words import emptiness, recency
 from knobctl.report.sweep import floor_text, interval, percent, plots
-from knobctl.text import count, joined, spelled, visible
+from knobctl.text import count, ends_in_percent, joined, spelled, stated_in_percent, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 BESIDE: Final = 4
 """Floors on either side of the chosen one that the table shows."""
 _WIDE: Final = 100
-_PARTS: Final = 10_000
 FLOORS: Final = {Signal.COSINE: "cosine floor", Signal.FUSED: "fused floor"}
 
 
@@ -71,12 +68,12 @@ def _recommendation(found: Recommended) -> Iterator[str]:
     low, high = chosen.interval
     emptied = found.signal is Signal.FUSED and not found.by_answer
     loses = (
-        f"leaves at most {share(bound.max_loss)} of answerable questions without any context"
+        f"leaves at most {stated_in_percent(bound.max_loss)} of answerable questions without any context"
         if emptied
-        else f"loses at most {share(bound.max_loss)} of answerable questions"
+        else f"loses at most {stated_in_percent(bound.max_loss)} of answerable questions"
     )
     yield (
-        f"{visible(found.knob)} {spelled(chosen.floor)}: {loses} ({share(bound.confidence)} confidence; {chosen.lost.numerator:,} of {chosen.lost.denominator:,} seen, "
+        f"{visible(found.knob)} {spelled(chosen.floor)}: {loses} ({stated_in_percent(bound.confidence)} confidence; {chosen.lost.numerator:,} of {chosen.lost.denominator:,} seen, "
         f"{ends(low, high)})."
     )
     if emptied:
@@ -93,7 +90,7 @@ def _recommendation(found: Recommended) -> Iterator[str]:
         )
         yield f"It would {does} {told(silenced)} of the unanswerable ones."
     if found.on_average is not None and found.on_average > chosen.floor:
-        yield f"Without a confidence, on average over such samples, {spelled(found.on_average)} keeps to {share(bound.max_loss)} (conformal risk control)."
+        yield f"Without a confidence, on average over such samples, {spelled(found.on_average)} keeps to {stated_in_percent(bound.max_loss)} (conformal risk control)."
 
 
 def _refusal(found: Recommended) -> Iterator[str]:
@@ -103,11 +100,11 @@ def _refusal(found: Recommended) -> Iterator[str]:
     yield (
         f"No value of {visible(found.knob)} can be recommended: {count(found.missing, 'labelled answerable question')} missing. "
         f"{number:,} have a score, {lost:,} of them under {spelled(lowest)}, and it takes {number + found.missing:,}, "
-        f"none of the further ones under it, before a loss of at most {share(bound.max_loss)} can be told with {share(bound.confidence)} confidence."
+        f"none of the further ones under it, before a loss of at most {stated_in_percent(bound.max_loss)} can be told with {stated_in_percent(bound.confidence)} confidence."
     )
     bounded = smallest_bound(lost, number, bound.confidence)
     if bounded < 1:
-        yield f"What these {number:,} can bound is {share(bounded)} at best: --max-loss {share(bounded)}"
+        yield f"What these {number:,} can bound is {stated_in_percent(bounded)} at best: --max-loss {stated_in_percent(bounded)}"
 
 
 def _separation(found: Recommended) -> Iterator[str]:
@@ -144,10 +141,10 @@ def guarantee(found: Recommended) -> str:
         else "it scores under the floor and gets nothing"
     )
     return (
-        f"What is random is which questions were labelled. In at least {share(bound.confidence)} of such samples, the floor "
-        f"that comes out loses at most {share(bound.max_loss)} of all answerable questions like these; one is lost where "
+        f"What is random is which questions were labelled. In at least {stated_in_percent(bound.confidence)} of such samples, the floor "
+        f"that comes out loses at most {stated_in_percent(bound.max_loss)} of all answerable questions like these; one is lost where "
         f"{lost}. {', '.join(map(spelled, bound.floors[:2]))}, ... were tried upwards, until the exact interval of the loss "
-        f"ended above {share(bound.max_loss)}. It says nothing of another kind of questions, corpus or embedder."
+        f"ended above {stated_in_percent(bound.max_loss)}. It says nothing of another kind of questions, corpus or embedder."
     )
 
 
@@ -166,7 +163,7 @@ def _reached(found: Recommended, floor: float) -> Reach:
 
 def _curve(found: Recommended) -> Iterator[str]:
     rows = found.curve(BESIDE)
-    lost, of = "answerable lost", f"{share(found.bound.confidence)} interval"
+    lost, of = "answerable lost", f"{stated_in_percent(found.bound.confidence)} interval"
     yield f"  {'floor':<9}{lost:<22}{of:<16}unanswerable silenced"
     for row in rows:
         yield f"{sign(found, row)} {floor_text(row.floor):<9}{percent(row.answerable_refused):<22}{bounds(found, row):<16}{percent(silenced_at(row))}".rstrip()
@@ -202,15 +199,10 @@ def measured(found: Recommended) -> str:
     )
 
 
-def share(value: float) -> str:
-    """A share as people write it: `2%`, `97.5%`."""
-    return f"{spelled(float(Fraction(repr(value)) * 100))}%"
-
-
 def ends(low: float, high: float) -> str:
-    """An interval of shares, rounded outwards: no end says more than is known."""
-    down, up = math.floor(low * _PARTS), math.ceil(high * _PARTS)
-    return f"{down / 100:.2f}..{up / 100:.2f}%"
+    """An interval of shares by which a floor stands or falls: finer than others, rounded outwards as they are."""
+    down, up = ends_in_percent(low, high, digits=2)
+    return f"{down}..{up}%"
 
 
 def told(rate: Rate) -> str:

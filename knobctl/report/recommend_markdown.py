@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from knobctl.evidence.recommending import caveats
 from knobctl.report.markup import code, prose
-from knobctl.report.recommend import answer, guarantee, markdown_rows, measured, share
+from knobctl.report.recommend import answer, guarantee, markdown_rows, measured
 from knobctl.report.sweep_markdown import table
+from knobctl.text import stated_in_percent
 
 if TYPE_CHECKING:
     from knobctl.evidence.recommending import Recommended
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def recommend_markdown(found: Recommended, *, plan_with: str) -> str:
     """Tell people who read a page or a comment."""
-    interval = f"{share(found.bound.confidence)} interval"
+    interval = f"{stated_in_percent(found.bound.confidence)} interval"
     heads = ["Floor", "Answerable lost", interval, "Unanswerable silenced", ""]
     parts = [
         "\n".join(f"- {prose(line)}" for line in answer(found)),

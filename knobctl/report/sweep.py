@@ -21,7 +21,7 @@ from knobctl.report.plot import (
     line_plot,
     text_of,
 )
-from knobctl.text import count, visible
+from knobctl.text import count, ends_in_percent, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -94,7 +94,8 @@ def percent(rate: Rate, nothing: str = "eligible") -> str:
 
 def difference_text(one: Compared) -> str:
     """By how much two reports differ at a floor, with its interval."""
-    return f"{100 * one.difference:+.1f} points ({100 * one.low:+.1f}..{100 * one.high:+.1f})"
+    low, high = map(float, ends_in_percent(one.low, one.high))
+    return f"{100 * one.difference:+.1f} points ({low:+.1f}..{high:+.1f})"
 
 
 def floor_text(floor: float) -> str:
@@ -108,10 +109,11 @@ def _column(floors: Iterable[float]) -> int:
 
 
 def interval(rate: Rate) -> str:
-    """Its exact interval; empty where there is no rate."""
+    """Its exact interval, the ends rounded outwards; empty where there is no rate."""
     if rate.low is None or rate.high is None:
         return ""
-    return f"{100 * rate.low:.1f}..{100 * rate.high:.1f}%"
+    low, high = ends_in_percent(rate.low, rate.high)
+    return f"{low}..{high}%"
 
 
 def _quantile_lines(swept: Swept) -> Iterator[str]:

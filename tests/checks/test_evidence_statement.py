@@ -8,6 +8,7 @@ import pytest
 
 from knobctl.checks.evidence_record import Estimate, Kind, Sample, Share
 from knobctl.checks.evidence_statement import spoken_figures, statement
+from knobctl.text import ends_in_percent
 from tests.checks.evidence_records import RECORD, SENTENCE, changed
 
 if TYPE_CHECKING:
@@ -86,3 +87,19 @@ def test_a_sample_says_how_many_of_how_many() -> None:
     assert "; 2 tenants of layer standard, of 812; " in statement(
         changed(tenant=None, sample=sample)
     )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "digits", "ends"),
+    [
+        (0.0288, 0.0501, 1, ("2.8", "5.1")),
+        (0.29, 0.57, 1, ("29.0", "57.0")),
+        (0.0029, 0.0057, 2, ("0.29", "0.57")),
+        (-0.0001, 1.0, 1, ("-0.1", "100.0")),
+    ],
+)
+def test_the_ends_of_an_interval_are_rounded_outwards(
+    low: float, high: float, digits: int, ends: tuple[str, str]
+) -> None:
+    """What is written holds all of the interval, and an end that is round stays as it is."""
+    assert ends_in_percent(low, high, digits) == ends

@@ -80,7 +80,7 @@ def test_people_read_the_answer_first_then_what_is_guaranteed(inside: Inside) ->
     for told in (
         "no_match_min_cosine 0.34: loses at most 5% of answerable questions (95% confidence; 2 of 200 seen, 0.12..3.57%).",
         "Held out: ",
-        'It would answer "nothing relevant" to 5.0% (10/200, 2.4..9.0%) of the unanswerable ones.',
+        'It would answer "nothing relevant" to 5.0% (10/200, 2.4..9.1%) of the unanswerable ones.',
         "No cosine floor separates the two well (AUC 0.66).",
         "The fused floor cannot do this job: with vector, bm25 and recency live none up to 1/3 ever empties a result",
         "What is random is which questions were labelled. In at least 95% of such samples, the floor that comes out loses at most 5% of all answerable questions like these",
