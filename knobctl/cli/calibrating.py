@@ -115,9 +115,7 @@ def _on_engine(session: Session, wanted: Wanted, tenant: str, stop: Event) -> Me
     if probes.repeated:
         session.notice(f"{count(probes.repeated, 'probe')} that stand there twice count once")
     aside = read_probe_texts(wanted.on_topic) if wanted.on_topic else None
-    on = corpus_on(
-        session.engine, tenant, session.catalogue, parallelism=wanted.calls, stop=stop
-    )  # fmt: skip
+    on = corpus_on(session.engine, tenant, session.catalogue, parallelism=wanted.calls, stop=stop)
     texts = aside.texts if aside else ()
     compat = wanted.mode is Mode.COMPAT
     return Measurable(

@@ -117,7 +117,7 @@ MOST_QUESTIONS = 1_000_000
     "--seed",
     type=click.IntRange(0),
     metavar="N",
-    help="Of the draw, of intervals and of tests; sample_seed of knobctl.toml if not given.",
+    help="Of the draw and of tests; sample_seed of knobctl.toml if not given.",
 )
 @click.option(
     "--output",
@@ -340,7 +340,7 @@ def _summaries(
     """
     from knobctl.evidence.simulation import summed_up, together, unseen_knobs
 
-    whole = together(found.simulated)
+    whole = together(found.simulated, session.catalogue.rankers)
     if not whole.pairs:
         raise EngineError("none of the questions got an answer under both sets")
     changed = sorted({name for one in found.simulated for name in one.changed_knobs})

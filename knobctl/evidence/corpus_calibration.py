@@ -15,6 +15,7 @@ from knobctl.evidence.calibrating import calibrated, from_vectors
 from knobctl.evidence.closest import Chunks, closest_told
 from knobctl.evidence.noise_floor import measure
 from knobctl.evidence.snapshot import Corpus, Encoder
+from knobctl.server.retrieval.off_topic import is_cosine
 from knobctl.text import visible
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ def _cosines(on: CorpusOnEngine, answer: Mapping[str, Any]) -> dict[str, float]:
         best = float(answer["bestCosine"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _nonsense(on.engine, f"{type(error).__name__} {error}") from error
-    if not found or not all(abs(one) <= 1 + 1e-6 for one in (best, *found.values())):
+    if not found or not all(map(is_cosine, (best, *found.values()))):
         raise _nonsense(on.engine, "an evaluation without cosines, or with what is none")
     nearest = max(found, key=lambda name: found[name])
     return found | {nearest: max(best, found[nearest])}

@@ -20,12 +20,15 @@ from knobctl.evidence.noise_floor import (
     default_dispersion,
     default_noise_floor,
     is_tight,
+    relevance,
 )
+from knobctl.server.retrieval.off_topic import is_cosine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from knobctl.evidence.noise_floor import Measurement
+    from knobctl.evidence.calibrating import Calibration
+    from knobctl.evidence.noise_floor import Measurement, Relevance
 
 _GAPS: Final = ((0.05, Tier.STRONG), (0.015, Tier.MODERATE), (0.005, Tier.WEAK))
 
@@ -71,6 +74,22 @@ def in_use(measurement: Measurement | None, dims: int) -> InUse:
         tight=is_tight(measurement.mu),
         measured=True,
     )
+
+
+def given_label(found: Calibration, cosine: float) -> Relevance | None:
+    """Label as the given package does, over what the default mode measured: the largest maximum is its floor.
+
+    Args:
+        found: What was measured.
+        cosine: Of a query.
+
+    Returns:
+        None where sigma or the maxima are not known, or it is no cosine.
+    """
+    sigma = found.among.sigma if found.among else None
+    if sigma is None or found.highest is None or not is_cosine(cosine):
+        return None
+    return relevance(cosine, max(found.highest, 0.0), clamp_sigma(sigma), 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ def moved(pairs: Sequence[Pair], by_measure: Mapping[str, ByQuestion], *, seed: 
     Args:
         pairs: The questions; those that were not reckoned are in no measure.
         by_measure: See `reckoned`.
-        seed: Of the intervals and the tests.
+        seed: Of the tests.
 
     Returns:
         In the order of the measures; empty where none of the questions was reckoned.

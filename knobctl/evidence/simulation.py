@@ -57,7 +57,7 @@ def summed_up(
     Args:
         simulated: The pairs.
         measures: Of ranking; they need qrels.
-        seed: Of intervals and tests.
+        seed: Of the tests.
         caveats: What else a reader must know.
     """
     by_measure = {}
@@ -114,11 +114,12 @@ def _slice(
     )
 
 
-def together(found: Sequence[Simulated]) -> Simulated:
+def together(found: Sequence[Simulated], rankers: Sequence[str]) -> Simulated:
     """Count the questions of several tenants together.
 
     Args:
         found: At least one, of one engine.
+        rankers: All that the engine has, in summation order.
 
     Returns:
         Under the knobs that are the same in all of them, over their corpora together. The tenant is empty.
@@ -130,7 +131,7 @@ def together(found: Sequence[Simulated]) -> Simulated:
     for one in found:
         unknown.update(one.unknown)
     corpora = [one.corpus for one in found if one.corpus]
-    rankers = {name for one in found for name in one.rankers}
+    live = {name for one in found for name in one.rankers}
     return replace(
         first,
         tenant="",
@@ -143,8 +144,7 @@ def together(found: Sequence[Simulated]) -> Simulated:
             documents=sum(one.documents for one in corpora),
             chunks=sum(one.chunks for one in corpora),
         ),
-        rankers=tuple(name for name in ("vector", "bm25", "recency") if name in rankers)
-        + tuple(sorted(rankers - {"vector", "bm25", "recency"})),
+        rankers=tuple(name for name in rankers if name in live),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from knobctl import __version__
@@ -15,13 +14,13 @@ from knobctl.checks.evidence_record import (
     Share,
     measured_knobs,
 )
+from knobctl.evidence.harvest.asked import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
     from knobctl.checks.evidence_record import Sample
-    from knobctl.evidence.simulating import Simulated
     from knobctl.evidence.simulation import Summary
     from knobctl.knobs import Catalogue, KnobValue
 
@@ -48,7 +47,7 @@ def record_of(
         knobs=_measured(catalogue, found.after, also),
         before=_measured(catalogue, found.before, also),
         questions=len(found.pairs),
-        questions_digest=_digest(found),
+        questions_digest=digest_of({one.asked.id for one in found.pairs}),
         labelled=sum(found.judged.answerable(one.asked.id) is not None for one in found.pairs),
         encoder=found.encoder,
         rankers=found.rankers,
@@ -124,8 +123,3 @@ def _measured(
     known = {**catalogue.defaults, **values}
     found = measured_knobs(catalogue, known, also=also)
     return {name: value for name, value in found.items() if name in values}
-
-
-def _digest(found: Simulated) -> str:
-    ids = sorted({one.asked.id for one in found.pairs})
-    return sha256("\n".join(ids).encode()).hexdigest()

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.errors import ExitCode
-from knobctl.evidence.given_labels import delivery, gap_tier, in_use, z_words
-from knobctl.evidence.noise_floor import clamp_sigma, is_tight
+from knobctl.evidence.given_labels import delivery, gap_tier, given_label, in_use, z_words
+from knobctl.evidence.noise_floor import is_tight
 from knobctl.evidence.noise_floor import relevance as given_relevance
 from knobctl.evidence.snapshot import spelled
 from knobctl.report.ages import ago
 from knobctl.report.calibrate import PROVISIONAL, TIGHT, encoder_words
 from knobctl.report.calibrate_json import time_text
 from knobctl.report.reach import wrapped
-from knobctl.server.retrieval.off_topic import is_cosine
 from knobctl.text import count
 
 if TYPE_CHECKING:
@@ -59,17 +58,8 @@ def labelled(
         calibration=found,
         alpha=found.asked.alpha if alpha is None else alpha,
         drift=drift,
-        rows=tuple((one, found.relevance(one, alpha), _upstream(found, one)) for one in cosines),
+        rows=tuple((one, found.relevance(one, alpha), given_label(found, one)) for one in cosines),
     )
-
-
-def _upstream(found: Calibration, cosine: float) -> Relevance | None:
-    """The given package's label, with the largest maximum as its floor; none of what is no cosine."""
-    sigma = found.among.sigma if found.among else None
-    if sigma is None or found.highest is None or not is_cosine(cosine):
-        return None
-    floor = max(found.highest, 0.0)
-    return given_relevance(cosine, floor, clamp_sigma(sigma), 0.0)
 
 
 def relevance_text(labels: Labelled, now: datetime) -> str:

@@ -155,18 +155,20 @@ def test_slices_are_those_of_tags() -> None:
 
 def test_tenants_are_counted_together_under_what_they_share() -> None:
     """Knobs that differ among them are in no set; questions of each are its own."""
-    one = simulated(pair(1, seen("a"), seen()))
+    one = simulated(pair(1, seen("a"), seen()), rankers=("vector", "recency"))
     other = simulated(
         pair(1, seen("a"), seen("a")),
         tenant="bolt",
+        rankers=("vector", "bm25"),
         before={"retrieval_min_score": 0.2, "rrf_k": 60},
         unknown={"failed": 2},
     )
-    both = together([one, other])
+    both = together([one, other], RANKERS)
+    assert both.rankers == RANKERS
     assert both.before == {"rrf_k": 60}
     assert both.changes["emptied"] == Rate(1, 2)
     assert both.unknown == {"failed": 2}
-    assert together([one]) is one
+    assert together([one], RANKERS) is one
 
 
 def test_a_record_has_shares_with_their_counts() -> None:
