@@ -83,10 +83,18 @@ def test_no_more_is_fetched_ahead_than_fits() -> None:
     ahead.stop()
 
 
+def ended() -> None:
+    """Wait until nothing is fetched in this process."""
+    for thread in threading.enumerate():
+        if thread.name == "knobctl-ahead":
+            thread.join(5)
+
+
 def test_threads_take_short_turns_while_anything_is_fetched_and_their_usual_ones_afterwards() -> (
     None
 ):
     """Of two lists the one that ends first leaves the other its short turns."""
+    ended()  # what an earlier test fetched
     usual = sys.getswitchinterval()
     first, second = threading.Event(), threading.Event()
 
@@ -100,7 +108,5 @@ def test_threads_take_short_turns_while_anything_is_fetched_and_their_usual_ones
     for until, one in zip((first, second), lists, strict=True):
         until.set()
         assert list(one) == [pytest.approx(SHORT_TURN_S)]
-    for thread in threading.enumerate():
-        if thread.name == "knobctl-ahead":
-            thread.join(5)
+    ended()
     assert sys.getswitchinterval() == usual
