@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from knobctl.cli.simulating import Found, assert_known_questions
-from knobctl.errors import ExitCode, UsageError
+from knobctl.errors import EngineError, ExitCode, UsageError
 from knobctl.text import count, visible
 
 if TYPE_CHECKING:
@@ -30,7 +30,11 @@ def record(
     parallelism: int,
     stopping: Stopping,
 ) -> ExitCode:
-    """Ask what the rankers find and keep it, for its owner alone; nothing where it was stopped."""
+    """Ask what the rankers find and keep it, for its owner alone; nothing where it was stopped.
+
+    Raises:
+        EngineError: If no question got an answer: then there is nothing to keep.
+    """
     from knobctl.evidence.private_files import write_private
     from knobctl.evidence.rankings import written
     from knobctl.evidence.recording_rankings import Recorder, recorded
@@ -59,9 +63,9 @@ def record(
         session.notice(
             f"{count(len(recorder.failures), 'question')} without an answer; the first of them: {visible(recorder.failures[0])}"
         )
-    code = ExitCode.OK if found else ExitCode.ENGINE
-    if found:
-        write_private(output, written(heading, found))
+    if not found:
+        raise EngineError(f"{session.engine.name} answered none of the questions")
+    write_private(output, written(heading, found))
     told = f"{count(len(found), 'question')} of {visible(tenant)}: what the rankers found under open floors"
     session.settings.answer(
         {
@@ -70,7 +74,7 @@ def record(
             "json": lambda: recorded_json(heading, str(output), failed=len(asked) - len(found)),
         }
     )
-    return code
+    return ExitCode.OK
 
 
 def given_rankings(

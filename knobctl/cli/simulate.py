@@ -188,7 +188,8 @@ def command(
         tenant=tenant, typed=typed, layer=layer, most=most, narrowed=bool(labels or where)
     )
     if record_:
-        _refuse_beside_record(wanted, given)
+        judging = qrels or queries or labels_file or metric or trec_out or output_
+        _refuse_beside_record(wanted, given or judging or paths)
     elif given:
         _refuse_beside_rankings(wanted, questions_file or limit)
         if runs and output_:
@@ -246,6 +247,11 @@ class _Wanted:
     most: int | None
     narrowed: bool
 
+    @property
+    def chooses_documents(self) -> bool:
+        """Whether it says of which documents."""
+        return bool(self.layer or self.most or self.narrowed)
+
 
 def _assignments(paths: Sequence[str], one: object, assignments: Sequence[str]) -> tuple[str, ...]:
     """What is to be set: what follows the first of them is one of them too, unless it is a file."""
@@ -277,16 +283,16 @@ def _refuse_mixed(wanted: _Wanted) -> None:
         )
 
 
-def _refuse_beside_record(wanted: _Wanted, given: object) -> None:
-    if given or wanted.typed or wanted.layer or wanted.narrowed or not wanted.tenant:
+def _refuse_beside_record(wanted: _Wanted, others: object) -> None:
+    if others or wanted.typed or wanted.chooses_documents or not wanted.tenant:
         raise UsageError(
-            "--record takes a --tenant and its questions; what would change is said later",
+            "--record takes a --tenant and its questions; what would change, and by what it is judged, is said later",
             hint="knobctl simulate --tenant acme --record FILE, then: knobctl simulate --rankings FILE --set KNOB=VALUE",
         )
 
 
 def _refuse_beside_rankings(wanted: _Wanted, questions: object) -> None:
-    if not wanted.typed or wanted.layer or wanted.narrowed:
+    if not wanted.typed or wanted.chooses_documents:
         raise UsageError("--rankings and --run take --set: what would change")
     if questions:
         raise UsageError("the questions are those of --rankings or --run")

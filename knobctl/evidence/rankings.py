@@ -88,7 +88,7 @@ class Rankings:
 
     source: str
     digest: str
-    """SHA-256 of its bytes."""
+    """SHA-256 of its lines, a line feed between each: of its bytes, as such files are written."""
     heading: Heading
     questions: tuple[Ranked, ...]
 

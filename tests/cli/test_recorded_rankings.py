@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from knobctl.engine.embedded import EmbeddedEngine
+from knobctl.errors import EngineError, ExitCode
 from tests.cli.outputs import faults_of
 from tests.cli.test_simulate import (
     ENGINE,
@@ -38,6 +40,22 @@ def record(inside: Inside, *more: str) -> Result:
         "simulate", "--questions", "q.jsonl", "--tenant", "acme", "--record", "r.jsonl",
         "--format", "json", *ENGINE, *more,
     )  # fmt: skip
+
+
+def test_where_nothing_was_answered_nothing_is_kept(
+    asking: Inside,  # noqa: F811  the fixture
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The engine is at fault, and no file says otherwise."""
+
+    def fails(*_: object) -> None:
+        raise EngineError("the store is locked")
+
+    monkeypatch.setattr(EmbeddedEngine, "evaluate", fails)
+    done = record(asking)
+    assert done.code == ExitCode.ENGINE, done.err
+    assert "answered none of the questions" in done.err
+    assert not (asking.folder / "r.jsonl").exists()
 
 
 def over(inside: Inside, *more: str) -> Result:
@@ -144,7 +162,20 @@ def test_what_the_recording_does_not_hold_is_refused(
             ("--rankings", "r.jsonl", "--set", "rrf_k=9", "--questions", "q.jsonl"),
             "the questions are those of",
         ),
+        (
+            ("--rankings", "r.jsonl", "--set", "rrf_k=9", "--sample", "3"),
+            "--rankings and --run take --set",
+        ),
         (("--record", "x.jsonl"), "--record takes a --tenant"),
+        (
+            ("--record", "x.jsonl", "--tenant", "acme", "--output", "evidence.json"),
+            "--record takes a --tenant",
+        ),
+        (
+            ("--record", "x.jsonl", "--tenant", "acme", "--labels", "l.jsonl"),
+            "--record takes a --tenant",
+        ),
+        (("--record", "x.jsonl", "--tenant", "acme", "tenants"), "--record takes a --tenant"),
         (
             ("--record", "x.jsonl", "--tenant", "acme", "--set", "rrf_k=9"),
             "--record takes a --tenant",
