@@ -114,10 +114,9 @@ def replay(
             parallelism=parallelism or bench.concurrency,
             stop=stopping.requested,
         )
-        kind = "embedded" if session.target.is_embedded else "http"
         heading = heading_for(
             way,
-            kind=kind,
+            kind=session.target.kind,
             made_at=session.now().replace(microsecond=0),
             questions=len(asked),
         )

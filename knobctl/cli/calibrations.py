@@ -190,8 +190,7 @@ def write_record(session: Session, snapshot: Snapshot, path: Path) -> None:
 
     tenant = str(snapshot.subject.tenant)
     values = session.catalogue.effective(session.engine.read(tenant).knobs)
-    kind = "embedded" if session.target.is_embedded else "http"
-    record = calibration_record(snapshot, session.catalogue, values, engine=kind)
+    record = calibration_record(snapshot, session.catalogue, values, engine=session.target.kind)
     if record is None:
         raise RefusedError(
             f"no evidence was written: the noise floor of {tenant} is not measurable",

@@ -127,9 +127,8 @@ def _asked(session: Session, bench: BenchSettings, sources: Sources) -> Scored |
         stop=session.stop,
         answering={one: qrels.relevant(one) for one in ids} if qrels else {},
     )
-    kind = "embedded" if session.target.is_embedded else "http"
     made_at = session.now().replace(microsecond=0)
-    heading = heading_for(way, kind=kind, made_at=made_at, questions=len(questions))
+    heading = heading_for(way, kind=session.target.kind, made_at=made_at, questions=len(questions))
     found = _scores(session, way, heading, questions)
     if found is None:
         return None

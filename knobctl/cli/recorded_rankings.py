@@ -48,14 +48,15 @@ def record(
         parallelism=parallelism,
         stop=stopping.requested,
     )
-    kind = "embedded" if session.target.is_embedded else "http"
     made_at = session.now().replace(microsecond=0)
     shows = session.settings.shows_progress
     with (
         progress(len(asked), "asking", sys.stderr, clock=time.monotonic, wanted=shows) as step,
         session.beside(step.make_room),
     ):
-        heading, found = recorded(recorder, asked, kind=kind, made_at=made_at, tell=step)
+        heading, found = recorded(
+            recorder, asked, kind=session.target.kind, made_at=made_at, tell=step
+        )
     if stopping.requested.is_set():
         session.settings.say("stopped; nothing was written")
         return stopping.code or ExitCode.INTERRUPTED

@@ -224,7 +224,6 @@ def _ask_all(
 
     found: list[Simulated] = []
     shows = session.settings.shows_progress
-    kind = "embedded" if session.target.is_embedded else "http"
     total = len(sets) * len(questions)
     with (
         progress(total, "asking", sys.stderr, clock=time.monotonic, wanted=shows) as step,
@@ -242,7 +241,7 @@ def _ask_all(
                 stop=stop,
             )
             try:
-                part = simulated(both, questions, kind=kind, tell=step)
+                part = simulated(both, questions, kind=session.target.kind, tell=step)
             except InputError as error:  # it has no text
                 if len(sets) == 1:
                     raise

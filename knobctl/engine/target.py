@@ -49,6 +49,11 @@ class Target:
         return self.engine.startswith(EMBEDDED)
 
     @property
+    def kind(self) -> str:
+        """What kind of engine it is, without address or secret: what is measured says so."""
+        return "embedded" if self.is_embedded else "http"
+
+    @property
     def missing_store(self) -> Path | None:
         """The file that is named for the embedded engine's store, where there is none yet."""
         named = self.engine.removeprefix(EMBEDDED) if self.is_embedded else ""

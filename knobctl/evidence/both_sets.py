@@ -11,7 +11,7 @@ from knobctl.checks.evidence_record import corpus_digest
 from knobctl.engine.evaluating import evaluated_under
 from knobctl.errors import EngineError, InputError
 from knobctl.evidence.recording import Corpus
-from knobctl.evidence.replaying import AT_ONCE
+from knobctl.evidence.replaying import AT_ONCE, patience
 from knobctl.evidence.simulating import Pair, Seen, Shown, Simulated
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from knobctl.evidence.simulating import Asked, Judged
     from knobctl.knobs import Catalogue, KnobValue
 
-_PATIENT: Final = "ranker.timeout"
-"""How long a ranker is waited for: one that was late on a busy day would be missing in what is measured."""
 FAILED: Final = "failed"
 """Why a question is in no figure: it could not be asked, or a ranker did not answer."""
 _ALL: Final = 0
@@ -54,9 +52,8 @@ class BothSets:
     @property
     def configs(self) -> list[dict[str, KnobValue]]:
         """Both sets, with all the time that a ranker may take."""
-        knob = self.catalogue.by_role.get(_PATIENT)
-        patience = {knob.name: knob.maximum} if knob and knob.maximum is not None else {}
-        return [{**one, **patience} for one in (self.before, self.after)]
+        longest = patience(self.catalogue)
+        return [{**one, **longest} for one in (self.before, self.after)]
 
 
 def simulated(

@@ -14,6 +14,7 @@ from knobctl.errors import EngineError, InputError, RefusedError
 from knobctl.evidence.calibrating import calibrated, from_vectors
 from knobctl.evidence.closest import Chunks, closest_told
 from knobctl.evidence.noise_floor import measure
+from knobctl.evidence.replaying import patience
 from knobctl.evidence.snapshot import Corpus, Encoder
 from knobctl.server.retrieval.off_topic import is_cosine
 from knobctl.text import visible
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 AT_ONCE: Final = 12
 """Texts in one call: so few that a call stays far from its deadline."""
-_PATIENT: Final = "ranker.timeout"
 _CHANGED: Final = "the corpus changed while it was measured"
 
 
@@ -179,10 +179,7 @@ def _told(
     on: CorpusOnEngine, texts: Sequence[str], step: Callable[[int], None]
 ) -> list[dict[str, float]]:
     """Of each text, the cosines of the closest chunks by id; nothing is written to the engine."""
-    knobs = {}
-    patience = on.catalogue.by_role.get(_PATIENT)
-    if patience is not None and patience.maximum is not None:
-        knobs[patience.name] = patience.maximum
+    knobs = patience(on.catalogue)
 
     def ask(batch: Sequence[str]) -> list[dict[str, float]]:
         if on.stop.is_set():

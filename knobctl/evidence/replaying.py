@@ -70,9 +70,17 @@ class Replay:
         for role in _LEFT_OUT:
             if role in roles:
                 knobs.pop(roles[role].name, None)
-        if _PATIENT in roles and roles[_PATIENT].maximum is not None:
-            knobs[roles[_PATIENT].name] = roles[_PATIENT].maximum
-        return knobs | {roles[role].name: OPEN for role in _OPENED if role in roles}
+        return (
+            knobs
+            | patience(self.catalogue)
+            | {roles[role].name: OPEN for role in _OPENED if role in roles}
+        )
+
+
+def patience(catalogue: Catalogue) -> dict[str, KnobValue]:
+    """All the time that a ranker may take: one that was late on a busy day would be missing in what is measured."""
+    knob = catalogue.by_role.get(_PATIENT)
+    return {knob.name: knob.maximum} if knob and knob.maximum is not None else {}
 
 
 def heading_for(replay: Replay, *, kind: str, made_at: datetime, questions: int) -> Heading:
