@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
@@ -84,10 +85,11 @@ def test_no_more_is_fetched_ahead_than_fits() -> None:
 
 
 def ended() -> None:
-    """Wait until nothing is fetched in this process."""
+    """Wait until nothing is fetched in this process, not even what an earlier test let go of."""
+    gc.collect()
     for thread in threading.enumerate():
         if thread.name == "knobctl-ahead":
-            thread.join(5)
+            thread.join(30)
 
 
 def test_threads_take_short_turns_while_anything_is_fetched_and_their_usual_ones_afterwards() -> (
