@@ -67,7 +67,7 @@ def qrels_lines(qrels: Qrels, questions: Iterable[str]) -> Iterator[str]:
     """Write the judgements of some questions in four columns, as `run_lines` names things."""
     for one in questions:
         for name, relevance in qrels.by_question.get(one, {}).items():
-            yield f"{spelled(qrels.topic(one))} 0 {spelled(name)} {relevance}\n"
+            yield f"{as_column(qrels.topic(one))} 0 {as_column(name)} {relevance}\n"
 
 
 def run_lines(rankings: Iterable[tuple[str, Sequence[str]]], *, tag: str) -> Iterator[str]:
@@ -81,10 +81,10 @@ def run_lines(rankings: Iterable[tuple[str, Sequence[str]]], *, tag: str) -> Ite
     """
     for topic, names in rankings:
         for rank, name in enumerate(names, start=1):
-            yield f"{spelled(topic)} Q0 {spelled(name)} {rank} {len(names) + 1 - rank} {tag}\n"
+            yield f"{as_column(topic)} Q0 {as_column(name)} {rank} {len(names) + 1 - rank} {tag}\n"
 
 
-def spelled(name: str) -> str:
+def as_column(name: str) -> str:
     """A name without what separates columns and lines: that, and the percent sign, as in URLs."""
     return "".join(
         "".join(f"%{byte:02X}" for byte in one.encode("utf-8", "replace"))

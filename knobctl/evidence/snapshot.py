@@ -152,19 +152,19 @@ def write_snapshot(path: Path, snapshot: Snapshot) -> None:
     Raises:
         AnswerError: If the disk or the permissions do not allow it.
     """
-    document = spelled(_SNAPSHOT.dump_python(snapshot, mode="json"))
+    document = without_infinities(_SNAPSHOT.dump_python(snapshot, mode="json"))
     write_private(path, (json.dumps(document, indent=2, allow_nan=False).encode(), b"\n"))
 
 
-def spelled(value: Any) -> Any:  # noqa: ANN401  JSON
+def without_infinities(value: Any) -> Any:  # noqa: ANN401  JSON
     """The same JSON with what is no finite number as a text: `NaN`, `Infinity`, `-Infinity`."""
     match value:
         case float() if not math.isfinite(value):
             return "NaN" if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"
         case dict():
-            return {key: spelled(part) for key, part in value.items()}
+            return {key: without_infinities(part) for key, part in value.items()}
         case list() | tuple():
-            return [spelled(part) for part in value]
+            return [without_infinities(part) for part in value]
         case _:
             return value
 

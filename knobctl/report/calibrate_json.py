@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from knobctl.errors import ExitCode
 from knobctl.evidence.noise_floor import clamp_sigma, is_tight
-from knobctl.evidence.snapshot import spelled
+from knobctl.evidence.snapshot import without_infinities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ def calibration_json(kept: Kept, *, evidence: str | None) -> str:
     """The answer of `calibrate`."""
     answer = {"anew": kept.anew, "evidence": evidence, "calibration": calibration_document(kept)}
     document = _head("calibrate") | answer
-    return json.dumps(spelled(document), indent=2)
+    return json.dumps(without_infinities(document), indent=2)
 
 
 def shown_json(found: Sequence[Kept], now: datetime) -> str:
@@ -39,7 +39,9 @@ def shown_json(found: Sequence[Kept], now: datetime) -> str:
         }
         for kept in found
     ]
-    return json.dumps(spelled(_head("calibrate show") | {"calibrations": listed}), indent=2)
+    return json.dumps(
+        without_infinities(_head("calibrate show") | {"calibrations": listed}), indent=2
+    )
 
 
 def _head(command: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from knobctl.errors import ExitCode
 from knobctl.evidence.given_labels import delivery, gap_tier, given_label, in_use, z_words
 from knobctl.evidence.noise_floor import is_tight
 from knobctl.evidence.noise_floor import relevance as given_relevance
-from knobctl.evidence.snapshot import spelled
+from knobctl.evidence.snapshot import without_infinities
 from knobctl.report.ages import ago
 from knobctl.report.calibrate import PROVISIONAL, TIGHT, encoder_words
 from knobctl.report.calibrate_json import time_text
@@ -119,7 +119,7 @@ def relevance_json(labels: Labelled) -> str:
             for cosine, standing, upstream in labels.rows
         ],
     }
-    return json.dumps(spelled(document), indent=2)
+    return json.dumps(without_infinities(document), indent=2)
 
 
 def _head(mode: str, snapshot: Snapshot | None) -> dict[str, Any]:
@@ -215,7 +215,7 @@ def given_json(labels: GivenLabels) -> str:
             for cosine, label, given in labels.rows
         ],
     }
-    return json.dumps(spelled(document), indent=2)
+    return json.dumps(without_infinities(document), indent=2)
 
 
 def gap_text(scores: Sequence[float]) -> str:

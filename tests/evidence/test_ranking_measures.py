@@ -13,7 +13,7 @@ import pytest
 from knobctl.errors import InputError, UsageError
 from knobctl.evidence.harvest.asked import question_id
 from knobctl.evidence.layer_sample import drawn
-from knobctl.evidence.qrels import Qrels, read_qrels, spelled
+from knobctl.evidence.qrels import Qrels, as_column, read_qrels
 from knobctl.evidence.ranking_measures import DEFAULT, measures_named, moved, reckoned
 from knobctl.evidence.simulating import Judged
 from knobctl.evidence.trec_files import write_runs
@@ -86,8 +86,8 @@ def test_what_is_written_for_other_tools_gives_the_same_measures(tmp_path: Path)
 
 def test_a_name_is_one_column() -> None:
     """Whatever is in it."""
-    assert spelled("a b\t%\u2028c\n") == "a%20b%09%25%E2%80%A8c%0A"
-    assert spelled("d0001#2/ä") == "d0001#2/ä"
+    assert as_column("a b\t%\u2028c\n") == "a%20b%09%25%E2%80%A8c%0A"
+    assert as_column("d0001#2/ä") == "d0001#2/ä"
 
 
 @pytest.mark.parametrize(

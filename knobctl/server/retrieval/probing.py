@@ -110,10 +110,9 @@ class Probing:
     def _measured(self, admitted: Admitted) -> OffTopic:
         vectors = self._embedded()
         self._require_version(admitted, self._candidates.follow(admitted.tenant))
-        found = [
-            self._candidates.by_vector(admitted.tenant, vector, limit=1, sources=admitted.sources)
-            for vector in vectors
-        ]
+        found = self._candidates.by_vectors(
+            admitted.tenant, [*vectors], limit=1, sources=admitted.sources
+        )
         self._require_version(admitted, self._candidates.follow(admitted.tenant))
         with self._store.reading() as session:
             described = session.corpus.describe(admitted.tenant, admitted.sources)
