@@ -7,11 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from knobctl.checks.evidence_record import corpus_digest
 from knobctl.engine.evaluating import evaluated_under
-from knobctl.errors import EngineError, InputError
-from knobctl.evidence.recording import Corpus
-from knobctl.evidence.replaying import AT_ONCE, patience
+from knobctl.errors import EngineError
+from knobctl.evidence.replaying import AT_ONCE, patience, searched
 from knobctl.evidence.simulating import Pair, Seen, Shown, Simulated
 
 if TYPE_CHECKING:
@@ -94,27 +92,6 @@ def simulated(
         engine=kind,
         rankers=_live(both, pairs),
     )
-
-
-def searched(engine: Engine, tenant: str) -> tuple[str, Corpus]:
-    """The embedder, and what is searched.
-
-    Raises:
-        InputError: If the tenant has no text.
-        EngineError: If the engine does not say what it searches.
-    """
-    described = engine.describe(tenant, {})
-    if not described.get("chunks"):
-        raise InputError(
-            f"{tenant} has no text on {engine.name}: there is nothing to find",
-            hint=f"load some: knobctl engine load FILE.jsonl --tenant {tenant}",
-        )
-    corpus = Corpus(
-        digest=corpus_digest(described),
-        documents=int(described.get("documents", 0)),
-        chunks=int(described.get("chunks", 0)),
-    )
-    return str(described.get("embedder", {}).get("model") or "unknown"), corpus
 
 
 def _live(both: BothSets, pairs: Sequence[Pair]) -> tuple[str, ...]:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from knobctl import __version__
 from knobctl.errors import EngineError
-from knobctl.evidence.both_sets import searched
 from knobctl.evidence.rankings import Heading, Pass, Ranked, RankedChunk
-from knobctl.evidence.replaying import AT_ONCE, OPEN
+from knobctl.evidence.replaying import AT_ONCE, OPEN, searched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

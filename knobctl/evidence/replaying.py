@@ -13,6 +13,7 @@ from knobctl.evidence.reading import fault_of
 from knobctl.evidence.recording import Corpus, Heading, Question, Why
 from knobctl.fusion import exact, reach
 from knobctl.knobs.fusion_setup import InForce
+from knobctl.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -83,6 +84,28 @@ def patience(catalogue: Catalogue) -> dict[str, KnobValue]:
     return {knob.name: knob.maximum} if knob and knob.maximum is not None else {}
 
 
+def searched(engine: Engine, tenant: str) -> tuple[str, Corpus]:
+    """The embedder, `unknown` where nobody says, and what is searched.
+
+    Raises:
+        InputError: If the tenant has no text.
+        EngineError: If the engine does not say what it searches.
+    """
+    described = engine.describe(tenant, {})
+    if not described.get("chunks"):
+        raise InputError(
+            f"{tenant} has no text on {engine.name}: there is nothing to find",
+            hint=f"load some: knobctl engine load FILE.jsonl --tenant {tenant}",
+        )
+    try:
+        encoder = str(described.get("embedder", {}).get("model") or "unknown")
+        documents, chunks = int(described.get("documents", 0)), int(described["chunks"])
+    except (TypeError, ValueError, AttributeError) as error:
+        why = f"{type(error).__name__} {error}"
+        raise EngineError(f"{engine.name} answered nonsense: {visible(why)}") from error
+    return encoder, Corpus(digest=corpus_digest(described), documents=documents, chunks=chunks)
+
+
 def heading_for(replay: Replay, *, kind: str, made_at: datetime, questions: int) -> Heading:
     """Describe what the questions are asked of.
 
@@ -96,12 +119,7 @@ def heading_for(replay: Replay, *, kind: str, made_at: datetime, questions: int)
         InputError: If there is nothing.
         EngineError: If the engine does not say what it searches.
     """
-    described = replay.engine.describe(replay.tenant, {})
-    if not described.get("chunks"):
-        raise InputError(
-            f"{replay.tenant} has no text on {replay.engine.name}: there is nothing to find",
-            hint=f"load some: knobctl engine load FILE.jsonl --tenant {replay.tenant}",
-        )
+    encoder, corpus = searched(replay.engine, replay.tenant)
     values = replay.catalogue.effective(replay.knobs)
     force = InForce(replay.catalogue, values, lambda name: exact(str(values[name])))
     expansion = replay.catalogue.by_role.get("floor.expansion")
@@ -110,12 +128,8 @@ def heading_for(replay: Replay, *, kind: str, made_at: datetime, questions: int)
         made_by=f"knobctl {__version__}",
         engine=kind,
         tenant=replay.tenant,
-        encoder=str(described.get("embedder", {}).get("model") or "unknown"),
-        corpus=Corpus(
-            digest=corpus_digest(described),
-            documents=int(described.get("documents", 0)),
-            chunks=int(described.get("chunks", 0)),
-        ),
+        encoder=encoder,
+        corpus=corpus,
         knobs=values,
         configured=replay.catalogue.effective(replay.live.knobs),
         weights=force.weights,

@@ -13,6 +13,7 @@ import pytest
 from knobctl.errors import EngineError
 from knobctl.evidence.calibrating import Asked
 from knobctl.evidence.corpus_calibration import StoppedError, corpus_on, measured
+from knobctl.evidence.replaying import searched
 from knobctl.knobs import load_catalogue
 from tests.engine.answering import client_of_handler
 
@@ -122,6 +123,13 @@ def test_what_is_no_cosine_is_no_measurement(kind: str) -> None:
     answer = lambda text: bad if text == "probe 7" else good(text)  # noqa: E731
     with answering(DESCRIBED, evaluate=answer) as (engine, _), pytest.raises(EngineError):
         calibration(engine)
+
+
+@pytest.mark.parametrize("described", [{"chunks": "many"}, {"chunks": 3, "embedder": [1]}])
+def test_a_description_that_is_none_is_no_engine_to_replay_on(described: Any) -> None:
+    """Neither is it one to simulate on."""
+    with answering(described) as (engine, _), pytest.raises(EngineError, match="nonsense"):
+        searched(engine, "acme")
 
 
 @pytest.mark.parametrize("described", [{"chunks": "many"}, {"chunks": 3, "embedder": [1]}])
