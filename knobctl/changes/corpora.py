@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from knobctl.checks.evidence_record import Corpus, described_corpus
 from knobctl.engine.interface import NotOfferedError, TenantNotFoundError
+from knobctl.errors import EngineError
+from knobctl.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -28,7 +30,7 @@ class Corpora:
         """Give the corpora of tenants together; why nobody can say, where the engine does not offer it.
 
         Raises:
-            EngineError: If the engine cannot be asked.
+            EngineError: If the engine cannot be asked, or answers nonsense.
         """
         if self._unknown is not None:
             return self._unknown
@@ -41,8 +43,15 @@ class Corpora:
 
     def _of(self, tenant: str) -> Corpus:
         if tenant not in self._known:
-            try:
-                self._known[tenant] = described_corpus(self._engine().describe(tenant, {}))
-            except TenantNotFoundError:
-                self._known[tenant] = _NONE
+            self._known[tenant] = _described(self._engine(), tenant)
         return self._known[tenant]
+
+
+def _described(engine: Engine, tenant: str) -> Corpus:
+    try:
+        return described_corpus(engine.describe(tenant, {}))
+    except TenantNotFoundError:
+        return _NONE
+    except (TypeError, ValueError) as error:
+        why = f"{type(error).__name__} {error}"
+        raise EngineError(f"{engine.name} answered nonsense: {visible(why)}") from error
