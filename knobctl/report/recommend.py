@@ -206,7 +206,7 @@ def ends(low: float, high: float) -> str:
 
 
 def told(rate: Rate) -> str:
-    """A rate in a sentence, with its counts and interval: `1.2% (25/2,156, 0.8..1.7%)`."""
+    """A rate in a sentence, with its counts and interval: `1.2% (25/2,153, 0.7..1.8%)`."""
     return f"{percent(rate)[:-1]}, {interval(rate)})" if rate.denominator else percent(rate)
 
 
