@@ -155,7 +155,9 @@ def test_what_one_takes_in_the_others_find_on_the_next_call(
 ) -> None:
     """Chunks, their replacement and their removal, whichever process they came through."""
     first, second, third = lines
-    first.update(tenant, ranker_timeout_ms=30_000)  # on a busy machine too each ranker is waited for
+    first.update(
+        tenant, ranker_timeout_ms=30_000
+    )  # on a busy machine too each ranker is waited for
     first.upsert(tenant, heron="a grey heron stands in the reeds", otter="an otter dives")
     for line in (second, third, first):
         best = line.search(tenant, "heron")["results"][0]
