@@ -27,11 +27,11 @@ def wanted_in_prompt(fused: Fused, settings: Settings) -> list[str]:
     return [candidate.chunk_id for candidate in _floored(fused, settings).kept]
 
 
-def assembled(task: str, view: View) -> Assembled:
+def assembled(task: str | None, view: View) -> Assembled:
     """Assemble a prompt for a task.
 
     Args:
-        task: What the prompt is for.
+        task: What the prompt is for; None where nobody reads it, and its text is left empty.
         view: With the chunks that `wanted_in_prompt` names, and their vectors.
     """
     fused, settings = view.fused, view.standing.settings
@@ -42,7 +42,7 @@ def assembled(task: str, view: View) -> Assembled:
     vectors = stacked([view.chunks[hit.chunk.chunk_id] for hit in kept])
     picked = pick(kept, vectors, settings.limits, count_tokens)
     return Assembled(
-        prompt=written_prompt(task, picked.hits),
+        prompt="" if task is None else written_prompt(task, picked.hits),
         chunks=picked.hits,
         quality=_quality(view, floored, picked),
     )

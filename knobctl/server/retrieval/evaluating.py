@@ -198,5 +198,5 @@ def _evaluation(
         candidates=(bare_hits if only else hits)(shown, chunks, query.first),
         rankers=fused.rankers,
         best_cosine=fused.best_cosine,
-        assembled=ranked(view) if only else assembled(query.text, view),
+        assembled=ranked(view) if only else assembled(None, view),
     )

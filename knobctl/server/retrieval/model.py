@@ -149,6 +149,7 @@ class Assembled:
     """What AssembleContext answers."""
 
     prompt: str
+    """Empty in an evaluation, whose answer has no place for it."""
     chunks: tuple[Hit, ...]
     """In the order of the prompt."""
     quality: Quality
