@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
 INVISIBLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff]"
@@ -139,3 +140,8 @@ def decimal_text(value: float) -> str:
 
     plain = format(Decimal(text), "f")
     return plain if len(plain) <= 32 else text
+
+
+def rfc3339(moment: datetime) -> str:
+    """Write a moment as documents have it: RFC 3339, and `Z` for UTC."""
+    return moment.isoformat().replace("+00:00", "Z")

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from knobctl.errors import RefusedError
-from knobctl.text import visible
+from knobctl.text import rfc3339, visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ class Mark:
             moment = datetime.fromtimestamp(self.stamp_ns // 1_000_000_000, UTC)
         except (ValueError, OverflowError, OSError):  # a file can have a time that no calendar has
             return str(self.stamp_ns)
-        return moment.isoformat().replace("+00:00", "Z")
+        return rfc3339(moment)
 
 
 class StopMarks:

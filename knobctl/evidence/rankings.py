@@ -16,7 +16,7 @@ from knobctl.evidence.judged_files import json_rows, lines_of
 from knobctl.evidence.recording import Corpus
 from knobctl.evidence.simulating import Asked
 from knobctl.shipped import shipped
-from knobctl.text import visible
+from knobctl.text import rfc3339, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -100,7 +100,7 @@ def written(heading: Heading, questions: Iterable[Ranked]) -> Iterator[bytes]:
         {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
-            "made_at": heading.made_at.isoformat().replace("+00:00", "Z"),
+            "made_at": rfc3339(heading.made_at),
             "made_by": heading.made_by,
             "engine": heading.engine,
             "tenant": heading.tenant,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from knobctl.fusion import Formula, Scale, Setup, Weighs, exact
 from knobctl.fusion.numbers import number_text
+from knobctl.text import rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -229,7 +230,7 @@ def _heading_object(heading: Heading) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
-        "made_at": heading.made_at.isoformat().replace("+00:00", "Z"),
+        "made_at": rfc3339(heading.made_at),
         "made_by": heading.made_by,
         "engine": heading.engine,
         "tenant": heading.tenant,

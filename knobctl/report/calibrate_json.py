@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from knobctl.errors import ExitCode
 from knobctl.evidence.noise_floor import clamp_sigma, is_tight
 from knobctl.evidence.snapshot import without_infinities
+from knobctl.text import rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,19 +56,14 @@ def calibration_document(kept: Kept) -> dict[str, Any]:
     return {
         "snapshot": str(kept.path),
         "mode": snapshot.mode.value,
-        "made_at": time_text(snapshot.made_at),
+        "made_at": rfc3339(snapshot.made_at),
         "made_by": snapshot.made_by,
-        "expires_at": time_text(snapshot.expires_at),
+        "expires_at": rfc3339(snapshot.expires_at),
         **asdict(snapshot.subject),
         **asdict(snapshot.fingerprint),
         "measured": _measured(snapshot.measured) if snapshot.measured else None,
         "given": _given(snapshot.given) if snapshot.given else None,
     }
-
-
-def time_text(moment: datetime) -> str:
-    """RFC 3339."""
-    return moment.isoformat().replace("+00:00", "Z")
 
 
 def _measured(found: Calibration) -> dict[str, Any]:

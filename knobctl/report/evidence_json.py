@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from knobctl.text import rfc3339
+
 if TYPE_CHECKING:
     from fractions import Fraction
 
@@ -18,7 +20,7 @@ def evidence_json(measured: Measured, floor: Fraction) -> dict[str, Any]:
     return {
         "file": measured.recording.source,
         "digest": measured.recording.digest,
-        "made_at": heading.made_at.isoformat().replace("+00:00", "Z"),
+        "made_at": rfc3339(heading.made_at),
         "tenant": heading.tenant,
         "encoder": heading.encoder,
         "rankers": list(heading.rankers),

@@ -12,6 +12,7 @@ from knobctl.evidence.sweeping import Signal
 from knobctl.fusion import exact, reach
 from knobctl.report.recommend import guarantee
 from knobctl.report.sweep_json import rate_json
+from knobctl.text import rfc3339
 
 if TYPE_CHECKING:
     from knobctl.errors import ExitCode
@@ -96,7 +97,7 @@ def _reach(found: Recommended, floor: float) -> dict[str, Any]:
 def _run(found: Recommended) -> dict[str, Any]:
     heading, recording = found.heading, found.swept.recording
     return {
-        "made_at": heading.made_at.isoformat().replace("+00:00", "Z"),
+        "made_at": rfc3339(heading.made_at),
         "made_by": heading.made_by,
         "engine": heading.engine,
         "encoder": heading.encoder,

@@ -13,9 +13,8 @@ from knobctl.evidence.noise_floor import relevance as given_relevance
 from knobctl.evidence.snapshot import without_infinities
 from knobctl.report.ages import ago
 from knobctl.report.calibrate import PROVISIONAL, TIGHT, encoder_words
-from knobctl.report.calibrate_json import time_text
 from knobctl.report.reach import wrapped
-from knobctl.text import count
+from knobctl.text import count, rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,7 +129,7 @@ def _head(mode: str, snapshot: Snapshot | None) -> dict[str, Any]:
         "outcome": ok.outcome,
         "exit_code": int(ok),
         "mode": mode,
-        "made_at": None if snapshot is None else time_text(snapshot.made_at),
+        "made_at": None if snapshot is None else rfc3339(snapshot.made_at),
     }
 
 

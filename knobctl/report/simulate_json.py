@@ -10,6 +10,7 @@ from knobctl.errors import ExitCode
 from knobctl.evidence.harvest.asked import fingerprint_of
 from knobctl.evidence.simulating import CHANGES
 from knobctl.report.sweep_json import rate_json
+from knobctl.text import rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,7 @@ def simulate_json(
         "outcome": ExitCode.OK.outcome,
         "exit_code": int(ExitCode.OK),
         "run": {
-            "made_at": made_at.isoformat().replace("+00:00", "Z"),
+            "made_at": rfc3339(made_at),
             "made_by": f"knobctl {__version__}",
             "engine": found.engine,
             "recording_digest": recorded,

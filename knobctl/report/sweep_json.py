@@ -9,6 +9,7 @@ from knobctl.errors import ExitCode
 from knobctl.evidence.harvest.asked import fingerprint_of
 from knobctl.evidence.rates import rule_of_three, wilson_interval
 from knobctl.report.sweep import JUDGED
+from knobctl.text import rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ def sweep_json(swept: Swept, *, compare: Sequence[Compared] = ()) -> str:
         "signal": swept.signal.value,
         "source": swept.source,
         "run": {
-            "made_at": heading.made_at.isoformat().replace("+00:00", "Z"),
+            "made_at": rfc3339(heading.made_at),
             "made_by": heading.made_by,
             "engine": heading.engine,
             "tenant": heading.tenant,
