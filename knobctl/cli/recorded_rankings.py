@@ -66,7 +66,7 @@ def record(
         )
     if not found:
         raise EngineError(f"{session.engine.name} answered none of the questions")
-    write_private(output, written(heading, found))
+    write_private(output, (line.encode() for line in written(heading, found)))
     told = f"{count(len(found), 'question')} of {visible(tenant)}: what the rankers found under open floors"
     session.settings.answer(
         {

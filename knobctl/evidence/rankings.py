@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-import jsonschema_rs
-
 from knobctl.errors import InputError
 from knobctl.evidence.judged_files import json_rows, lines_of
+from knobctl.evidence.line_files import json_line, line_validators
 from knobctl.evidence.recording import Corpus
 from knobctl.evidence.simulating import Asked
-from knobctl.shipped import shipped
 from knobctl.text import rfc3339, visible
 
 if TYPE_CHECKING:
@@ -93,10 +89,10 @@ class Rankings:
     questions: tuple[Ranked, ...]
 
 
-def written(heading: Heading, questions: Iterable[Ranked]) -> Iterator[bytes]:
+def written(heading: Heading, questions: Iterable[Ranked]) -> Iterator[str]:
     """The lines of a file."""
     corpus = heading.corpus
-    yield _line(
+    yield json_line(
         {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -116,7 +112,7 @@ def written(heading: Heading, questions: Iterable[Ranked]) -> Iterator[bytes]:
         }
     )
     for one in questions:
-        yield _line(
+        yield json_line(
             {
                 "id": one.asked.id,
                 "source": one.asked.source,
@@ -137,11 +133,6 @@ def _pass_object(one: Pass) -> dict[str, Any]:
             for each in one.chunks
         ],
     }
-
-
-def _line(value: Mapping[str, Any]) -> bytes:
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.encode() + b"\n"
 
 
 def read_rankings(path: Path, catalogue: Catalogue) -> Rankings:
@@ -213,7 +204,7 @@ def _pass(value: Mapping[str, Any]) -> Pass:
 
 
 def _judge(value: object, what: str, path: Path, number: int) -> None:
-    validator = _validators()[what]
+    validator = line_validators(SCHEMA)[what]
     if not validator.is_valid(value):
         fault = next(iter(validator.iter_errors(value)))
         where = ".".join(map(str, fault.instance_path))
@@ -221,14 +212,3 @@ def _judge(value: object, what: str, path: Path, number: int) -> None:
             f"{visible(str(path))}:{number}: {visible(f'{where}: ' if where else '')}{visible(str(fault.message)[:160])}",
             hint="what a line must hold: knobctl schema rankings; such a file comes of knobctl simulate --record",
         )
-
-
-@lru_cache(maxsize=1)
-def _validators() -> dict[str, jsonschema_rs.Draft202012Validator]:
-    schema = json.loads((shipped("schemas") / SCHEMA).read_bytes())
-    return {
-        what: jsonschema_rs.Draft202012Validator(
-            {"$ref": f"#/$defs/{what}", "$defs": schema["$defs"]}
-        )
-        for what in ("heading", "question")
-    }

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
-from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-import jsonschema_rs
-
 from knobctl.documents.strict_json import read_json
 from knobctl.errors import InputError
+from knobctl.evidence.line_files import line_validators
 from knobctl.evidence.recording import (
     FORMAT,
     FORMAT_VERSION,
@@ -22,7 +19,6 @@ from knobctl.evidence.recording import (
     question_of,
 )
 from knobctl.fusion import exact, reach
-from knobctl.shipped import shipped
 from knobctl.text import visible
 
 if TYPE_CHECKING:
@@ -173,7 +169,7 @@ def _read(line: bytes) -> Any:  # noqa: ANN401  any JSON may come
 
 
 def _judge(value: object, what: str) -> None:
-    validator = _validators()[what]
+    validator = line_validators(SCHEMA)[what]
     if validator.is_valid(value):
         return
     fault = next(iter(validator.iter_errors(value)))
@@ -184,14 +180,3 @@ def _judge(value: object, what: str) -> None:
 def _short(words: object) -> str:
     text = str(words)
     return text if len(text) <= _MOST_SAID else f"{text[: _MOST_SAID - 1]}…"
-
-
-@lru_cache(maxsize=1)
-def _validators() -> dict[str, jsonschema_rs.Draft202012Validator]:
-    schema = json.loads((shipped("schemas") / SCHEMA).read_bytes())
-    return {
-        what: jsonschema_rs.Draft202012Validator(
-            {"$ref": f"#/$defs/{what}", "$defs": schema["$defs"]}
-        )
-        for what in ("heading", "question")
-    }

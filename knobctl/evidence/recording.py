@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from knobctl.evidence.line_files import json_line
 from knobctl.fusion import Formula, Scale, Setup, Weighs, exact
 from knobctl.fusion.numbers import number_text
 from knobctl.text import rfc3339
@@ -187,13 +187,13 @@ class Recording:
 
 def written(heading: Heading, questions: Iterable[Question]) -> Iterator[str]:
     """The lines of a file, each with its line end; what is empty or unknown is left out."""
-    yield _line(_heading_object(heading))
+    yield json_line(_heading_object(heading))
     yield from map(question_line, questions)
 
 
 def question_line(question: Question) -> str:
     """The line of one question, with its line end."""
-    return _line(_question_object(question))
+    return json_line(_question_object(question))
 
 
 def arithmetic_fault(heading: Heading, reached: Reach, question: Question) -> str | None:
@@ -219,10 +219,6 @@ def arithmetic_fault(heading: Heading, reached: Reach, question: Question) -> st
     if abs(score - question.fused) > float(reached.best_score) * TOLERANCE:
         return f"fused: {question.fused} is not what these ranks score, which is {score:.6g}"
     return None
-
-
-def _line(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")) + "\n"
 
 
 def _heading_object(heading: Heading) -> dict[str, Any]:
