@@ -11,6 +11,7 @@ import click
 
 from knobctl.cli.options import Settings, common_options
 from knobctl.cli.output_files import SCORES, file_of
+from knobctl.cli.question_options import MOST_QUESTIONS, calls_option, limit_option
 from knobctl.errors import ExitCode, InputError, UsageError
 from knobctl.text import count, visible
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from knobctl.evidence.recording import Heading, Question
     from knobctl.evidence.replaying import Replay
 
-MOST_QUESTIONS = 1_000_000
 MOST_RESULTS = 500
 
 
@@ -40,12 +40,7 @@ MOST_RESULTS = 500
     type=click.IntRange(1, MOST_RESULTS),
     help="So many of the best results go into the cosines. top_k of knobctl.toml, else 40.",
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(1, MOST_QUESTIONS),
-    metavar="N",
-    help="So many questions at most, of each source its share; the same ones each time.",
-)
+@limit_option
 @click.option(
     "--output",
     "output_",
@@ -62,12 +57,7 @@ MOST_RESULTS = 500
     metavar="REPORT",
     help="Take over the scores of an earlier replay of the same corpus; the rest is asked.",
 )
-@click.option(
-    "--parallelism",
-    type=click.IntRange(1, 64),
-    metavar="N",
-    help="Calls at a time. concurrency of knobctl.toml, else 4.",
-)
+@calls_option
 @common_options(engine=True, rate=True, copies=False)
 def replay(
     settings: Settings,

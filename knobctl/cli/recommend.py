@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from knobctl.cli.options import FiniteRange, Settings, common_options
-from knobctl.cli.output_files import EVIDENCE, file_of
+from knobctl.cli.question_options import calls_option, evidence_output
 from knobctl.cli.selection import complete_tenants
 from knobctl.errors import ExitCode, UsageError
 from knobctl.text import spelled
@@ -125,20 +125,8 @@ def _share(_ctx: click.Context, option: click.Parameter, text: str) -> float:
     metavar="N",
     help="So many questions at most, of each source its share; the same ones each time.",
 )
-@click.option(
-    "--output",
-    "output_",
-    type=FILE,
-    callback=file_of(EVIDENCE),
-    metavar="EVIDENCE",
-    help="Write a record that documents and plans can name: aggregates, no question.",
-)
-@click.option(
-    "--parallelism",
-    type=click.IntRange(1, 64),
-    metavar="N",
-    help="Calls at a time. concurrency of knobctl.toml, else 4.",
-)
+@evidence_output
+@calls_option
 @common_options(engine=True, rate=True, formats=("text", "json", "markdown"), copies=False)
 def command(
     settings: Settings,

@@ -10,7 +10,8 @@ import click
 
 from knobctl.cli.completing import complete_assignments
 from knobctl.cli.options import Settings, common_options
-from knobctl.cli.output_files import EVIDENCE, RANKINGS, file_of
+from knobctl.cli.output_files import RANKINGS, file_of
+from knobctl.cli.question_options import MOST_QUESTIONS, calls_option, evidence_output, limit_option
 from knobctl.cli.selection import complete_tenants, selection_of, selection_options
 from knobctl.errors import EngineError, ExitCode, InputError, UsageError
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from knobctl.evidence.simulation import Summary
 
 FILE = click.Path(path_type=Path)
-MOST_QUESTIONS = 1_000_000
 
 
 @click.command(name="simulate")
@@ -48,12 +48,7 @@ MOST_QUESTIONS = 1_000_000
     metavar="FILE",
     help="The held-out set of bench harvest; its usual place if not given.",
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(1, MOST_QUESTIONS),
-    metavar="N",
-    help="So many questions at most, of each source its share; the same ones each time.",
-)
+@limit_option
 @click.option(
     "--qrels",
     type=FILE,
@@ -119,20 +114,8 @@ MOST_QUESTIONS = 1_000_000
     metavar="N",
     help="Of the draw and of tests; sample_seed of knobctl.toml if not given.",
 )
-@click.option(
-    "--output",
-    "output_",
-    type=FILE,
-    callback=file_of(EVIDENCE),
-    metavar="EVIDENCE",
-    help="Write a record that documents and plans can name: aggregates, no question.",
-)
-@click.option(
-    "--parallelism",
-    type=click.IntRange(1, 64),
-    metavar="N",
-    help="Calls at a time. concurrency of knobctl.toml, else 4.",
-)
+@evidence_output
+@calls_option
 @selection_options
 @common_options(engine=True, rate=True, formats=("text", "json", "markdown"), copies=False)
 def command(
